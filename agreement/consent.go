@@ -15,6 +15,9 @@ import (
 // something else is agreed.
 const UsualNotice = 10
 
+// MaxNotice is the longest notice of a payment, in calendar days.
+const MaxNotice = 30
+
 // DebitTerms are the terms of a direct debit authority, with what differs from provider to provider.
 type DebitTerms struct {
 	Version    string // of the wording; "" means the one of Version
@@ -98,7 +101,7 @@ func (n Notice) Start(first money.Date, c money.Calendar) money.Date {
 }
 
 // AgreedNotice returns the notice period of an agreement of this day with a collector of this calendar: the period that the
-// payer consented to or, without a consent to known terms, the provider's, but at least UsualNotice.
-func AgreedNotice(c Consent, providerDays int, day money.Date, calendar money.Calendar) Notice {
-	return noticeOn(day, cmp.Or(c.NoticeDays, max(providerDays, UsualNotice)), calendar)
+// payer consented to or, without a consent to known terms, the operator's, but at least UsualNotice.
+func AgreedNotice(c Consent, days int, day money.Date, calendar money.Calendar) Notice {
+	return noticeOn(day, cmp.Or(c.NoticeDays, max(days, UsualNotice)), calendar)
 }

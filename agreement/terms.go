@@ -18,6 +18,7 @@ type Terms struct {
 	Hardship     string  // the contact of a payer who cannot pay: an e-mail address, a telephone number or a web page
 	DefaultFees  FeeList // for payments that fail or come late
 	Authority    Authority
+	NoticeDays   int     // calendar days from the notice of a payment to the payment; 0: UsualNotice
 	Blocks       []Block // in the order in which they are read
 }
 
@@ -61,7 +62,7 @@ func (t Terms) Ask(provider, email string) (string, string) {
 // IsZero reports whether t is empty.
 func (t Terms) IsZero() bool {
 	return t.Lender == Lender{} && t.Disputes == DisputeScheme{} && t.Cancellation == Cancellation{} && t.Hardship == "" &&
-		!t.DefaultFees.Stated && t.Authority.IsZero() && len(t.Blocks) == 0
+		!t.DefaultFees.Stated && t.NoticeDays == 0 && t.Authority.IsZero() && len(t.Blocks) == 0
 }
 
 // Check returns nil, or an error that lists everything wrong with t, each with its place.
@@ -81,6 +82,9 @@ func (t Terms) Check() error {
 		f.add("cancellation.working_days must be above zero")
 	}
 	f.text("hardship.contact", t.Hardship, maxTermLine, false)
+	if t.NoticeDays < 0 || t.NoticeDays > MaxNotice {
+		f.add("notice_days must be from 1 to %d", MaxNotice)
+	}
 	f.fees("default_fees", t.DefaultFees)
 	f.authority(t.Authority)
 	if len(t.Blocks) > maxBlocks {

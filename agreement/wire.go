@@ -157,9 +157,10 @@ type termsWire struct {
 		WorkingDays int    `json:"working_days"`
 		How         string `json:"how"`
 	} `json:"cancellation"`
-	Hardship string     `json:"hardship"`
-	Fees     *[]feeWire `json:"default_fees"` // null: it is not said whether there are any
-	Debits   struct {
+	Hardship   string     `json:"hardship"`
+	NoticeDays int        `json:"notice_days"`  // 0: the usual ones
+	Fees       *[]feeWire `json:"default_fees"` // null: it is not said whether there are any
+	Debits     struct {
 		Initiator  string         `json:"initiator"`
 		Code       string         `json:"authorisation_code"`
 		Statement  string         `json:"statement"`
@@ -256,7 +257,7 @@ func (a Agreement) wire() (w factsWire) {
 func (t Terms) wire() (w termsWire) {
 	w.Lender.Name, w.Lender.Address, w.Lender.Registration, w.Lender.Email = t.Lender.Name, t.Lender.Address, t.Lender.Registration, t.Lender.Email
 	w.Disputes.Name, w.Disputes.Contact = t.Disputes.Name, t.Disputes.Contact
-	w.Cancellation.WorkingDays, w.Cancellation.How, w.Hardship = t.Cancellation.WorkingDays, t.Cancellation.How, t.Hardship
+	w.Cancellation.WorkingDays, w.Cancellation.How, w.Hardship, w.NoticeDays = t.Cancellation.WorkingDays, t.Cancellation.How, t.Hardship, t.NoticeDays
 	if t.DefaultFees.Stated {
 		fees := []feeWire{}
 		for _, f := range t.DefaultFees.Fees {
@@ -309,6 +310,7 @@ func (w termsWire) domain() Terms {
 		Disputes:     DisputeScheme{Name: w.Disputes.Name, Contact: w.Disputes.Contact},
 		Cancellation: Cancellation{WorkingDays: w.Cancellation.WorkingDays, How: w.Cancellation.How},
 		Hardship:     w.Hardship,
+		NoticeDays:   w.NoticeDays,
 		Authority:    Authority{Initiator: d.Initiator, AuthorisationCode: d.Code, Statement: d.Statement, Form: d.Form, Calendar: d.Calendar},
 	}
 	if w.Fees != nil {

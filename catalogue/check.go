@@ -16,9 +16,6 @@ type Fault struct {
 	Message string // reads on from the place: "must be an e-mail address"
 }
 
-// MaxNotice is the longest notice of a payment that may be configured, in calendar days.
-const MaxNotice = 30
-
 // maxOrigins limits the enrolment origins: each page names them all in a header, whose length proxies limit.
 const maxOrigins = 16
 
@@ -93,9 +90,6 @@ func (f *faults) provider(p Provider) {
 	f.optional("success_url", p.SuccessURL, page)
 	f.optional("cancel_url", p.CancelURL, page)
 
-	if p.NoticeDays < 0 || p.NoticeDays > MaxNotice {
-		f.add("notice_days", "must be a whole number from 1 to %d", MaxNotice)
-	}
 	if p.RateLimit < 0 || p.RateLimit > MaxRate {
 		f.add("rate_limit", "must be a whole number from 1 to %d", MaxRate)
 	}

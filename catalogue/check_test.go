@@ -76,7 +76,6 @@ func TestCheckTakes(t *testing.T) {
 		{"the first and the last port", func(c *catalogue.Configuration) {
 			c.Provider.SuccessURL, c.Provider.CancelURL = "https://kowhai.example:1", "https://kowhai.example:65535"
 		}},
-		{"a month of notice", func(c *catalogue.Configuration) { c.Provider.NoticeDays = 30 }},
 		{"a course code of 255 characters", func(c *catalogue.Configuration) { c.Courses[0].Code = strings.Repeat("C", 255) }},
 		{"a secret of six different letters", func(c *catalogue.Configuration) {
 			c.Provider.Destination.Secret = strings.Repeat("a", 19) + "bcdef"
@@ -133,8 +132,6 @@ func TestCheckRefusesProvider(t *testing.T) {
 		{"a display name with a tab", func(p *provider) { p.Branding.DisplayName = "\t" }, "branding.display_name"},
 		{"an origin in other letters", func(p *provider) { p.EnrolmentOrigins = []string{"https://kōwhai.nz"} }, "enrolment_origins[0]"},
 		{"17 origins", func(p *provider) { p.EnrolmentOrigins = slices.Repeat([]string{"https://a.example"}, 17) }, "enrolment_origins"},
-		{"days of notice below none", func(p *provider) { p.NoticeDays = -1 }, "notice_days"},
-		{"more than a month of notice", func(p *provider) { p.NoticeDays = 31 }, "notice_days"},
 		{"a logo of a kind that may hold a script", func(p *provider) { p.Branding.LogoURL = "data:image/svg+xml;base64,PHN2Zz4=" }, "branding.logo_url"},
 		{"a logo that is not base64", func(p *provider) { p.Branding.LogoURL = "data:image/png;base64,?" }, "branding.logo_url"},
 		{"a logo of another kind than it says", func(p *provider) { p.Branding.LogoURL = picture("image/jpeg", 9) }, "branding.logo_url"},

@@ -121,7 +121,6 @@ func (p Provider) fields() []field {
 		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
 		{name: "success_url", value: quote(p.SuccessURL)},
 		{name: "cancel_url", value: quote(p.CancelURL)},
-		{name: "notice_days", value: orUsual(p.NoticeDays)},
 		{name: "rate_limit", value: orUsual(p.RateLimit)},
 		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
 		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},

@@ -41,7 +41,6 @@ type Provider struct {
 	EnrolmentOrigins []string
 	SuccessURL       string // optional; http for localhost alone, as above
 	CancelURL        string
-	NoticeDays       int // calendar days from the notice of a payment to the payment; 0: the usual 10
 	RateLimit        int // requests a second with one of its keys; 0: as many as the server allows
 	Branding         Branding
 	Destination      Destination

@@ -192,7 +192,7 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
 		DirectDebit: stored.authority(with.Environment),
-		Notice:      agreement.AgreedNotice(stored.Setup.Consent, p.NoticeDays, with.Today, with.Terms.Authority.Calendar),
+		Notice:      agreement.AgreedNotice(stored.Setup.Consent, with.Terms.NoticeDays, with.Today, with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}

@@ -118,6 +118,7 @@ func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted err
 			creditor, err := CheckAccount(ctx, checker, p)
 			if err == nil {
 				s.creditors.known.Put(s.now(), accountOf(p), creditor)
+				err = s.enoughNotice(p, creditor)
 			}
 			reasons = append(reasons, err)
 			lines = append(lines, s.cfg.Terms.Authority.Contradicted(s.said(creditor))...)
@@ -132,16 +133,19 @@ func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted err
 	return unusable, errors.Join(contradictions...)
 }
 
-// CheckAccount returns the creditor of a provider's account, or why payments cannot be collected for the provider, or that it gives
-// too little notice of them.
+// enoughNotice returns an error if the terms have payments collected sooner after their notice than a provider's account may.
+func (s *Service) enoughNotice(p catalogue.Provider, c checkout.Creditor) error {
+	if given := (agreement.DebitTerms{NoticeDays: s.cfg.Terms.NoticeDays}).Days(); given < c.Notice {
+		return fmt.Errorf("provider %s: the terms have %d notice_days, and its account needs %d at least", p.Code, given, c.Notice)
+	}
+	return nil
+}
+
+// CheckAccount returns the creditor of a provider's account, or why payments cannot be collected for the provider.
 func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) (checkout.Creditor, error) {
 	creditor, err := checker.CheckAccount(ctx, accountOf(p))
 	if err != nil {
 		return creditor, fmt.Errorf("provider %s: %w", p.Code, err)
-	}
-	if given := (agreement.DebitTerms{NoticeDays: p.NoticeDays}).Days(); given < creditor.Notice {
-		return creditor, fmt.Errorf("provider %s: its notice_days are %d, and its account needs %d at least",
-			p.Code, given, creditor.Notice)
 	}
 	return creditor, nil
 }

@@ -164,9 +164,8 @@ func TestAConsentIsToWhatWasShown(t *testing.T) {
 	w := newWorld(t)
 	o := w.opened(t, "ORDER-1")
 	shown := w.page(t, o.Token).Disclosure()
-	changed := kowhai()
-	changed.Provider.NoticeDays = 3
-	w.configure(t, changed)
+	w.config.Terms.NoticeDays = 3
+	w = w.again(t)
 	accepts := func(terms string) error {
 		_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "203.0.113.7", TermsID: terms, Page: "/api/dd-setup"})
 		return err
@@ -223,14 +222,14 @@ func TestThePageShowsWhenPaymentsAreCollected(t *testing.T) {
 			}
 		}
 		shows("ten days of notice", day(1, 31), day(2, 28))
-		short := kowhai()
-		short.Provider.NoticeDays = 2
-		w.configure(t, short)
+		w.config.Terms.NoticeDays = 2
+		w = w.again(t)
 		shows("two days of notice are enough", day(1, 25), day(2, 25))
 		_, err = w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{TermsID: w.page(t, o.Token).Disclosure().Name()})
 		must(t, err)
 		w.processor.set(fulfilled)
-		w.configure(t, kowhai())
+		w.config.Terms.NoticeDays = 0
+		w = w.again(t)
 		shows("what the payer consented to counts once it is set up", day(1, 25), day(2, 25))
 		w.clock.forward(5 * 24 * time.Hour)
 		shows("if it is confirmed today", day(1, 28), day(2, 28))

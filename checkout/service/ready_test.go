@@ -157,16 +157,22 @@ func (p *knowingProcessor) asked() int {
 }
 
 // inKnowingWorld runs a test in a world whose processor says that Rimu College debits, and whose operator's terms have an authority.
-func inKnowingWorld(t *testing.T, terms agreement.Authority, test func(*testing.T, *world, *knowingProcessor, *postbox)) {
+func inKnowingWorld(t *testing.T, terms agreement.Authority, test func(*testing.T, *world, *knowingProcessor, *postbox),
+	change ...func(*service.Config)) {
 	t.Helper()
 	p := &knowingProcessor{}
-	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) { test(t, w, p, mail) }, func(c *service.Config) {
+	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) { test(t, w, p, mail) }, append(change, func(c *service.Config) {
 		p.processor = c.Processor.(*processor)
 		p.says("Rimu College", nil, 0)
 		c.Processor = p
 		c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited", Address: "1 Quay"}
 		c.Terms.Authority = terms
-	})
+	})...)
+}
+
+// noticeOf has payments collected so many days after their notice.
+func noticeOf(days int) func(*service.Config) {
+	return func(c *service.Config) { c.Terms.NoticeDays = days }
 }
 
 // The processor says who debits, and what it does not say is as the operator's terms have it: on the page, at the processor, in the
@@ -289,22 +295,22 @@ authority.initiator: the terms say "Pūtea Limited", and the processor "Rimu Col
 			t.Errorf("CheckTerms = %v, want the collection days alone", err)
 		}
 	})
-	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
-		for _, tt := range []struct {
-			given, least int
-			active       bool
-			want         string
-		}{
-			{3, 3, true, ""}, {0, 10, true, ""}, {2, 3, false, ""},
-			{2, 3, true, "provider KOWHAI: its notice_days are 2, and its account needs 3"},
-			{0, 11, true, "provider KOWHAI: its notice_days are 10"},
-		} {
+	for _, tt := range []struct {
+		given, least int
+		active       bool
+		want         string
+	}{
+		{3, 3, true, ""}, {0, 10, true, ""}, {2, 3, false, ""},
+		{2, 3, true, "provider KOWHAI: the terms have 2 notice_days, and its account needs 3"},
+		{0, 11, true, "provider KOWHAI: the terms have 10 notice_days"},
+	} {
+		inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
 			c := kowhai()
-			c.Provider.NoticeDays, c.Provider.Active, p.creditor.Notice = tt.given, tt.active, tt.least
+			c.Provider.Active, p.creditor.Notice = tt.active, tt.least
 			w.configure(t, c)
 			if err := w.Health(t.Context()).Processor; (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%+v: %v", tt, err)
 			}
-		}
-	})
+		}, noticeOf(tt.given))
+	}
 }

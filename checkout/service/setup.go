@@ -174,7 +174,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	if at := c.End.At; !at.IsZero() {
 		page.Ended = money.DateOf(at.In(s.zone))
 	}
-	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.Provider.NoticeDays, Provider: page.Provider.DisplayName(),
+	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.LenderTerms.NoticeDays, Provider: page.Provider.DisplayName(),
 		Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
 	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
 		page.DebitTerms.NoticeDays = agreed
@@ -199,7 +199,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	}
 	day := money.DateOf(concluded.In(s.zone))
 	if c.SetupComplete() {
-		return agreement.AgreedNotice(c.Setup.Consent, page.Provider.NoticeDays, day, page.DebitTerms.Authority.Calendar)
+		return agreement.AgreedNotice(c.Setup.Consent, page.LenderTerms.NoticeDays, day, page.DebitTerms.Authority.Calendar)
 	}
 	return page.DebitTerms.NoticeOn(day)
 }

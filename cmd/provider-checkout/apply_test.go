@@ -58,20 +58,19 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 
 func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {
 	const token = "sandbox_hunter2"
-	sim := gocardlesstest.New(gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: "CR1", MinimumAdvanceNotice: 5}}})
+	sim := gocardlesstest.New(gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: "CR1"}}})
 	server := httptest.NewServer(sim)
 	t.Cleanup(func() { sim.Close(); server.Close() })
 	const provider = `{"provider_code": "CODE", "name": "A provider", "account_id": "ACCOUNT", "environment": "ENVIRONMENT",
-		"active": true, "api_enabled": true, "notice_days": DAYS}`
-	with := func(code, account, environment, days string) string {
-		return strings.NewReplacer("CODE", code, "ACCOUNT", account, "ENVIRONMENT", environment, "DAYS", days).Replace(provider)
+		"active": true, "api_enabled": true}`
+	with := func(code, account, environment string) string {
+		return strings.NewReplacer("CODE", code, "ACCOUNT", account, "ENVIRONMENT", environment).Replace(provider)
 	}
-	file := proc.TempFile(t, `{"providers": [`+with("SHORT", "CR1", "sandbox", "4")+","+with("ENOUGH", "CR1", "sandbox", "5")+
-		","+with("ANY", "the main one", "sandbox", "5")+","+with("LIVE", "CR1", "production", "4")+","+with("UNKNOWN", "CR2", "sandbox", "5")+`]}`)
+	file := proc.TempFile(t, `{"providers": [`+with("KNOWN", "CR1", "sandbox")+","+with("ANY", "the main one", "sandbox")+","+
+		with("LIVE", "CR3", "production")+","+with("UNKNOWN", "CR2", "sandbox")+`]}`)
 	account := []string{"PROVIDER_CHECKOUT_PROCESSOR=gocardless", "PROVIDER_CHECKOUT_GOCARDLESS_URL=" + server.URL}
 	for _, tt := range []struct{ name, token, want string }{
-		{"a short notice", token, "provider SHORT: its notice_days are 4, and its account needs 5 at least: the server is not ready while it may be used\n" +
-			"provider UNKNOWN: the GoCardless account has no creditor CR2: the server is not ready while it may be used\n"},
+		{"an account that is not there", token, "provider UNKNOWN: the GoCardless account has no creditor CR2: the server is not ready while it may be used\n"},
 		{"a token that is refused", "other", "the providers' accounts are not checked: GET /creditors: GoCardless refuses the access token"},
 		{"no token", "", "the providers' accounts are not checked: GoCardless' access token is missing"},
 	} {

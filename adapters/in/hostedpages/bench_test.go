@@ -44,6 +44,8 @@ type setting struct {
 
 // bench is a service with one provider and one open checkout, and its pages.
 type bench struct {
+	config  service.Config
+	options hostedpages.Options
 	t       *testing.T
 	now     time.Time
 	store   *store
@@ -184,7 +186,7 @@ func newBench(t *testing.T, set setting) *bench {
 	if set.processor == nil {
 		set.processor = fake
 	}
-	b.service, err = service.New(service.Config{
+	b.config = service.Config{
 		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
@@ -195,11 +197,9 @@ func newBench(t *testing.T, set setting) *bench {
 				t.Errorf("reported: %s: %v", f.Operation, f.Err)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	b.hosted = hostedpages.New(b.service, hostedpages.Options{Log: log, Now: clock})
+	b.options = hostedpages.Options{Log: log, Now: clock}
+	b.serve()
 	b.fake = fake
 
 	opened, err := b.service.Create(t.Context(), service.Caller{ProviderCode: set.provider.Code}, set.create)
@@ -208,6 +208,23 @@ func newBench(t *testing.T, set setting) *bench {
 	}
 	b.token, b.id = opened.Token, opened.Checkout.ID
 	return b
+}
+
+// serve begins to serve with the configuration as it is.
+func (b *bench) serve() {
+	b.t.Helper()
+	var err error
+	if b.service, err = service.New(b.config); err != nil {
+		b.t.Fatal(err)
+	}
+	b.hosted = hostedpages.New(b.service, b.options)
+}
+
+// inShort are the terms of ofPutea with this notice.
+func inShort(days int) agreement.Terms {
+	t := ofPutea()
+	t.NoticeDays = days
+	return t
 }
 
 // configure makes p the only provider, long enough ago for the running service to see it.

@@ -32,9 +32,7 @@ func fromAddr(addr string) func(*http.Request) {
 }
 
 func TestGoingOnIsKeptAsConsent(t *testing.T) {
-	p := kowhai()
-	p.NoticeDays = 2
-	b := newBench(t, setting{provider: p})
+	b := newBench(t, setting{terms: inShort(2)})
 	form := b.pressed()
 	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}, {"@", ""}} {
 		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
@@ -71,9 +69,7 @@ func TestWhatWasDisclosedIsKept(t *testing.T) {
 
 // The text that was disclosed is made again from what is on record, so that its hash shows what the payer was shown.
 func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
-	p := kowhai()
-	p.NoticeDays = 2
-	b := newBench(t, setting{provider: p})
+	b := newBench(t, setting{terms: inShort(2)})
 	b.setUp()
 	b.confirm(order().First)
 	c := b.stored()
@@ -106,11 +102,10 @@ func TestAPlanThatChangedIsReadAgain(t *testing.T) {
 }
 
 func TestTermsThatChangedAreReadAgain(t *testing.T) {
-	p := kowhai()
-	b := newBench(t, setting{provider: p})
+	b := newBench(t, setting{})
 	form := b.pressed()
-	p.NoticeDays = 2
-	b.configure(p)
+	b.config.Terms.NoticeDays = 2
+	b.serve()
 	page := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusConflict)
 	page.wants(t, "The terms have changed", "<form", "The terms, or the dates of the plan, have changed since you opened this page.",
 		"sooner than 2 calendar days after that day.")
@@ -147,12 +142,10 @@ func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
 }
 
 func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
-	p := kowhai()
-	p.NoticeDays = 2
-	b := newBench(t, setting{provider: p})
+	b := newBench(t, setting{terms: inShort(2)})
 	b.setUp()
-	p.NoticeDays = 5
-	b.configure(p)
+	b.config.Terms.NoticeDays = 5
+	b.serve()
 	b.get(b.legalPath()).wants(t, "sooner than 2 calendar days after the day of that notice")
 }
 

@@ -60,10 +60,9 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 		{"a first date after a short notice", day(2027, time.January, 23), money.Weekly, 2, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, create := kowhai(), order()
-			p.NoticeDays = tt.notice
+			create := order()
 			create.First, create.Frequency = checkout.Some(tt.first), checkout.Some(string(tt.frequency))
-			b := newBench(t, setting{provider: p, create: create})
+			b := newBench(t, setting{terms: inShort(tt.notice), create: create})
 			days := tt.notice
 			if days == 0 {
 				days = 10

@@ -93,9 +93,8 @@ func TestFormMayLeadToThePagesOfTheProcessorAndNowhereElse(t *testing.T) {
 	b, processor := atBank(t)
 	form := b.pressed()
 	pages := map[string]answer{"the first page": b.get(b.setupPath())}
-	p := kowhai()
-	p.NoticeDays = 2
-	b.configure(p)
+	b.config.Terms.NoticeDays = 2
+	b.serve()
 	pages["the page of terms that changed"] = b.do(http.MethodPost, "/api/dd-setup", form)
 	if at := b.start(); !strings.HasPrefix(at, "https://pay.bank.example/flow/") {
 		t.Errorf("the form leads to %q, want the processor's page", at)

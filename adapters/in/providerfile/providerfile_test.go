@@ -19,7 +19,6 @@ const full = `{"providers": [{
   "environment": "sandbox", "active": true, "api_enabled": true,
   "enrolment_origins": ["https://enrol.kowhai.example", "http://localhost:3000"],
   "success_url": "https://enrol.kowhai.example/done", "cancel_url": "https://enrol.kowhai.example/cancelled",
-  "notice_days": 2,
   "branding": {"display_name": "Kōwhai", "primary_colour": "#1f6f54",
     "logo_url": "https://kowhai.example/logo.svg", "support_email": "help@kowhai.example"},
   "webhook": {"url": "https://hooks.kowhai.example/checkout", "signing_secret": "whsec_0123456789abcdefgh"},
@@ -51,7 +50,6 @@ func TestParseReadsEveryField(t *testing.T) {
 			EnrolmentOrigins: []string{"https://enrol.kowhai.example", "http://localhost:3000"},
 			SuccessURL:       "https://enrol.kowhai.example/done",
 			CancelURL:        "https://enrol.kowhai.example/cancelled",
-			NoticeDays:       2,
 			Branding: catalogue.Branding{
 				DisplayName:   "Kōwhai",
 				PrimaryColour: "#1f6f54",
@@ -182,9 +180,6 @@ func TestParseRefuses(t *testing.T) {
 		{"no plans", in(oneCourse, `"plans"`, `"plan"`), []string{course + ".plans", course + ".plan"}},
 		{"empty plans", in(oneCourse, `[{"payment_frequency": "Weekly", "number_of_instalments": 4}]`, `[]`), []string{course + ".plans"}},
 		{"a plan that is a number", in(oneCourse, `{"payment_frequency": "Weekly", "number_of_instalments": 4}`, `4`), []string{course + ".plans[0]"}},
-		{"no days of notice", in(full, `"notice_days": 2`, `"notice_days": 0`), []string{"providers[0].notice_days"}},
-		{"half a day of notice", in(full, `"notice_days": 2`, `"notice_days": 2.5`), []string{"providers[0].notice_days"}},
-		{"days of notice in quotation marks", in(full, `"notice_days": 2`, `"notice_days": "2"`), []string{"providers[0].notice_days"}},
 		{"half an instalment", in(oneCourse, `4`, `4.5`), []string{course + ".plans[0].number_of_instalments"}},
 		{"a plan of no instalments", in(oneCourse, `4`, `0`), []string{course + ".plans[0].number_of_instalments"}},
 		{"a plan of no instalments, and an amount", in(oneCourse, `4`, `0, "instalment_amount": 25`),
@@ -227,7 +222,7 @@ func TestFaultsReadAsSentences(t *testing.T) {
 			`3 faults
   providers[0].active must be given
   providers[0].activ is not a field here; the fields are provider_code, name, account_id, environment, active, api_enabled, ` +
-				`success_url, cancel_url, notice_days, rate_limit, branding, webhook, enrolment_origins, courses
+				`success_url, cancel_url, rate_limit, branding, webhook, enrolment_origins, courses
   providers[0].provider_code must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit`,
 		},
 	}

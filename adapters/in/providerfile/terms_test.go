@@ -33,6 +33,7 @@ func TestParseTerms(t *testing.T) {
 			agreement.Terms{Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea",
 				Statement: "particulars KOWHAI, code PLAN, reference COURSE", Calendar: money.BusinessDays,
 				Conditions: []agreement.Block{{Title: "a", Text: "b"}}}}},
+		{"a notice that the initiator's bank approved", `{"notice_days": 2}`, agreement.Terms{NoticeDays: 2}},
 		{"what the law wants", `{"lender": {"name": "Pūtea", "address": "1 Quay", "email": "help@putea.example"},
 			"dispute_resolution": {"scheme": "A scheme", "contact": "0800 000 000"}, "hardship": {"contact": "0800 111 111"},
 			"cancellation": {"working_days": 5, "how": "Write.\n(a) Soon."}}`,
@@ -53,7 +54,11 @@ func TestParseTerms(t *testing.T) {
 func TestParseTermsRefuses(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"no JSON", `lender: us`, "the file "},
-		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, hardship, default_fees, authority, terms"},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, notice_days, hardship, default_fees, authority, terms"},
+		{"no days of notice", `{"notice_days": 0}`, "notice_days"},
+		{"more than a month of notice", `{"notice_days": 31}`, "notice_days"},
+		{"half a day of notice", `{"notice_days": 2.5}`, "notice_days"},
+		{"days of notice in quotation marks", `{"notice_days": "2"}`, "notice_days"},
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},
 		{"a lender without an address", `{"lender": {"name": "Pūtea"}}`, "lender.address must be given"},
 		{"an agency without a contact", `{"privacy": {"agency": {"name": "Pūtea", "address": "1 Quay"}}}`, "privacy.agency.contact must be given"},

@@ -186,7 +186,7 @@ func configuration(code string) catalogue.Configuration {
 		Provider: catalogue.Provider{
 			Code: code, Name: "Kōwhai Institute", AccountID: "acc-" + code, Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
 			EnrolmentOrigins: []string{"https://enrol.example", "https://a.example:8443"},
-			SuccessURL:       "https://enrol.example/done", CancelURL: "https://enrol.example/cancelled", NoticeDays: 2, RateLimit: 250,
+			SuccessURL:       "https://enrol.example/done", CancelURL: "https://enrol.example/cancelled", RateLimit: 250,
 			Branding: catalogue.Branding{DisplayName: "Kōwhai", PrimaryColour: "#1f6f54", LogoURL: "https://enrol.example/logo.svg",
 				SupportEmail: "help@kowhai.example"},
 			Destination: catalogue.Destination{URL: "https://hooks.example/checkout", Secret: "whsec_" + code + "_0123456789abcdefghij"},

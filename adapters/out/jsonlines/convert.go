@@ -23,7 +23,6 @@ func toWireProvider(p catalogue.Provider) Object {
 		Opt("enrolment_origins", p.EnrolmentOrigins),
 		Opt("success_url", p.SuccessURL),
 		Opt("cancel_url", p.CancelURL),
-		Opt("notice_days", p.NoticeDays),
 		Opt("rate_limit", p.RateLimit),
 		Opt("branding", Object{
 			Opt("display_name", p.Branding.DisplayName),

@@ -14,7 +14,7 @@ import (
 
 const (
 	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins, success_url, cancel_url,
-		notice_days, rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
+		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
 	courseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
 	keyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
 

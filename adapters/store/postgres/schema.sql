@@ -23,7 +23,6 @@ CREATE TABLE @.providers (
 	enrolment_origins text NOT NULL, -- JSON
 	success_url       text NOT NULL,
 	cancel_url        text NOT NULL,
-	notice_days       bigint NOT NULL, -- calendar days; 0: the usual ones
 	rate_limit        bigint NOT NULL, -- requests a second with one key; 0: as many as the server allows
 	display_name      text NOT NULL,
 	primary_colour    text NOT NULL,

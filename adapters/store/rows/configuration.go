@@ -7,14 +7,14 @@ import (
 )
 
 // Provider is a row of the table providers. Its columns are code, name, account_id, environment, active, api_enabled, mode,
-// enrolment_origins, success_url, cancel_url, notice_days, rate_limit, display_name, primary_colour, logo_url, support_email,
+// enrolment_origins, success_url, cancel_url, rate_limit, display_name, primary_colour, logo_url, support_email,
 // webhook_url, webhook_secret. The secret is encrypted, and empty where there is no secret.
 type Provider struct {
 	Code, Name, AccountID, Environment             string
 	Active, APIEnabled                             bool
 	Mode, EnrolmentOrigins                         string // the origins are JSON
 	SuccessURL, CancelURL                          string
-	NoticeDays, RateLimit                          int64
+	RateLimit                                      int64
 	DisplayName, PrimaryColour, Logo, SupportEmail string
 	WebhookURL                                     string
 	WebhookSecret                                  []byte
@@ -23,7 +23,7 @@ type Provider struct {
 // Fields returns pointers to the fields in the order of the columns.
 func (r *Provider) Fields() []any {
 	return []any{&r.Code, &r.Name, &r.AccountID, &r.Environment, &r.Active, &r.APIEnabled, &r.Mode, &r.EnrolmentOrigins, &r.SuccessURL,
-		&r.CancelURL, &r.NoticeDays, &r.RateLimit, &r.DisplayName, &r.PrimaryColour, &r.Logo, &r.SupportEmail, &r.WebhookURL,
+		&r.CancelURL, &r.RateLimit, &r.DisplayName, &r.PrimaryColour, &r.Logo, &r.SupportEmail, &r.WebhookURL,
 		&r.WebhookSecret}
 }
 
@@ -36,7 +36,7 @@ func OfProvider(p catalogue.Provider, e *secrets.Encrypter) (Provider, error) {
 	secret, err := encrypt(e, to.Secret, webhookSecret+p.Code)
 	return Provider{Code: p.Code, Name: p.Name, AccountID: p.AccountID, Environment: string(p.Environment), Active: p.Active,
 		APIEnabled: p.APIEnabled, Mode: string(p.Mode), EnrolmentOrigins: listText(p.EnrolmentOrigins), SuccessURL: p.SuccessURL,
-		CancelURL: p.CancelURL, NoticeDays: int64(p.NoticeDays), RateLimit: int64(p.RateLimit), DisplayName: p.Branding.DisplayName,
+		CancelURL: p.CancelURL, RateLimit: int64(p.RateLimit), DisplayName: p.Branding.DisplayName,
 		PrimaryColour: p.Branding.PrimaryColour, Logo: p.Branding.LogoURL, SupportEmail: p.Branding.SupportEmail, WebhookURL: to.URL,
 		WebhookSecret: secret}, err
 }
@@ -46,7 +46,7 @@ func (r Provider) Provider(e *secrets.Encrypter) (catalogue.Provider, error) {
 	var p parser
 	v := catalogue.Provider{Code: r.Code, Name: r.Name, AccountID: r.AccountID, Environment: catalogue.Environment(r.Environment),
 		Active: r.Active, APIEnabled: r.APIEnabled, Mode: catalogue.Mode(r.Mode), SuccessURL: r.SuccessURL, CancelURL: r.CancelURL,
-		NoticeDays: int(r.NoticeDays), RateLimit: int(r.RateLimit),
+		RateLimit:   int(r.RateLimit),
 		Branding:    catalogue.Branding{DisplayName: r.DisplayName, PrimaryColour: r.PrimaryColour, LogoURL: r.Logo, SupportEmail: r.SupportEmail},
 		Destination: catalogue.Destination{URL: r.WebhookURL, Secret: p.decrypt(e, r.WebhookSecret, webhookSecret+r.Code)}}
 	p.json(r.EnrolmentOrigins, &v.EnrolmentOrigins)

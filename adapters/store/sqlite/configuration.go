@@ -15,7 +15,7 @@ import (
 
 const (
 	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins, success_url, cancel_url,
-		notice_days, rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
+		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
 	courseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
 	keyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
 
@@ -30,7 +30,7 @@ const (
 	countChange     = `UPDATE store SET configuration = configuration + 1 WHERE configuration = ?`
 	deleteProviders = `DELETE FROM providers`
 	deleteCourses   = `DELETE FROM courses`
-	insertProvider  = `INSERT INTO providers (` + providerColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertProvider  = `INSERT INTO providers (` + providerColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertCourse    = `INSERT INTO courses (` + courseColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	insertKey = `INSERT INTO api_keys (` + keyColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`

@@ -24,7 +24,6 @@ CREATE TABLE providers (
 	enrolment_origins       TEXT NOT NULL, -- JSON
 	success_url             TEXT NOT NULL,
 	cancel_url              TEXT NOT NULL,
-	notice_days             INTEGER NOT NULL, -- calendar days; 0: the usual ones
 	rate_limit              INTEGER NOT NULL, -- requests a second with one key; 0: as many as the server allows
 	display_name            TEXT NOT NULL,
 	primary_colour          TEXT NOT NULL,

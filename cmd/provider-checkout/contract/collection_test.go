@@ -173,10 +173,8 @@ func payAsAParent(t *testing.T, s *suite, page string) {
 	}
 }
 
-// noticeOf returns the provider file with this notice period for its first provider.
-func noticeOf(days string) string {
-	return strings.Replace(providers, `"active": true`, `"notice_days": `+days+`, "active": true`, 1)
-}
+// ofTwoDays has payments collected two days after their notice.
+func ofTwoDays(c *service.Config, _ *httpapi.Options) { c.Terms.NoticeDays = 2 }
 
 // goOn sends the form of the setup page from a browser at that address.
 func (s *suite) goOn(t *testing.T, page response, from string) response {
@@ -197,7 +195,6 @@ func behindAProxy(_ *service.Config, o *httpapi.Options) {
 func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 	withTheFake(t)
 	contract(t, func(t *testing.T, s *suite) {
-		s.Configure(t, noticeOf("2"))
 		created := s.Create(t, "order-1")
 		page := s.Visit(t, created.String("direct_debit.setup_url"))
 		s.goOn(t, page, "198.51.100.1") // first on another device
@@ -226,14 +223,14 @@ func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
 			}
 		}
-	}, behindAProxy)
+	}, behindAProxy, ofTwoDays)
 }
 
 func TestContract1TermsThatChangedAreReadBeforeTheyAreAccepted(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		created := s.Create(t, "order-1")
 		page := s.Visit(t, created.String("direct_debit.setup_url"))
-		s.Configure(t, noticeOf("2"))
+		s.Configure(t, strings.ReplaceAll(providers, "Kōwhai Institute", "Kōwhai College"))
 		again := s.goOn(t, page, "203.0.113.7")
 		if again.Status != http.StatusConflict || heading(t, again) != sandbox.OpenTitle || !strings.Contains(again.Body, "The terms have changed") {
 			t.Fatalf("going on after the terms changed: %d %s", again.Status, again.Body)

@@ -40,10 +40,10 @@ var pageStates = []pageState{
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			return setupURL(s.Post(t, "TUI", "/v1/provider-checkouts", sandbox.Order(sandbox.LegacyCreate, "ORDER-1")))
 		}},
-	{name: "open, with a lender and a short notice", heading: sandbox.OpenTitle, serving: withTerms,
-		says: []string{"Lender: Pūtea Limited", "nor sooner than 2 calendar days after that day", "in place of the usual 10 calendar days", "at least 2 calendar days after the confirmation"},
+	{name: "open, with a lender and a short notice", heading: sandbox.OpenTitle,
+		serving: append(slices.Clip(withTerms), func(c *service.Config, _ *httpapi.Options) { c.Terms.NoticeDays = 2 }),
+		says:    []string{"Lender: Pūtea Limited", "nor sooner than 2 calendar days after that day", "in place of the usual 10 calendar days", "at least 2 calendar days after the confirmation"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
-			s.Configure(t, strings.Replace(sandbox.Providers, `"active": true`, `"notice_days": 2, "active": true`, 1))
 			return setupURL(s.Create(t, "ORDER-1"))
 		}},
 	{name: "open, with the longest dates", heading: sandbox.OpenTitle, says: []string{"Wednesday 22 September 2027"},
