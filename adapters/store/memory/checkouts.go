@@ -135,10 +135,8 @@ func (s *Store) erase(r *row) {
 	if r.document != nil {
 		r.document = &agreement.Document{SHA256: r.document.SHA256}
 	}
-	for _, j := range s.jobs {
-		if j.CheckoutID == r.checkout.ID {
-			j.Receipt, j.Failure.Reason = "", ""
-		}
+	for _, j := range s.of[r.checkout.ID] {
+		j.Receipt, j.Failure.Reason = "", ""
 	}
 }
 
@@ -227,7 +225,11 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, conf
 				ids = append(ids, id)
 			}
 		}
-		s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool { return slices.Contains(page, j.CheckoutID) && j.old(s.now()) })
+		old := func(j *job) bool { return slices.Contains(page, j.CheckoutID) && j.old(s.now()) }
+		s.jobs = slices.DeleteFunc(s.jobs, old)
+		for _, id := range page {
+			s.of[id] = slices.DeleteFunc(s.of[id], old)
+		}
 		if len(page) < len(rest) {
 			next = page[len(page)-1]
 		}

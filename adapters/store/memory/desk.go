@@ -40,7 +40,7 @@ func (s *Store) named(word string, since time.Time) func(*row) bool {
 		return !r.checkout.Setup.Consent.IsZero() || !r.checkout.CreatedAt.Before(stored(since))
 	}
 	job := func(r *row) bool {
-		return slices.ContainsFunc(s.jobs, func(j *job) bool { return j.CheckoutID == r.checkout.ID && j.ID == word })
+		return slices.ContainsFunc(s.of[r.checkout.ID], func(j *job) bool { return j.ID == word })
 	}
 	switch address := text.FoldEmail(word); {
 	case word == "":

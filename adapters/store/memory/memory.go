@@ -22,10 +22,11 @@ var _ ports.Admin = (*Store)(nil)
 type Store struct {
 	now func() time.Time
 
-	mu      sync.Mutex      // guards everything below
-	rows    map[string]*row // by checkout id
-	jobs    []*job          // in the order in which they entered
-	entered int64           // of the latest job
+	mu      sync.Mutex        // guards everything below
+	rows    map[string]*row   // by checkout id
+	jobs    []*job            // in the order in which they entered
+	of      map[string][]*job // the same jobs, by checkout
+	entered int64             // of the latest job
 
 	configurations []catalogue.Configuration // in the order of the codes
 	keys           []catalogue.Key           // in the order of their creation
@@ -43,7 +44,7 @@ type row struct {
 
 // New returns an empty store. Jobs are due, and leases end, by now.
 func New(now func() time.Time) *Store {
-	return &Store{now: now, rows: map[string]*row{}, sandbox: map[string][]byte{}}
+	return &Store{now: now, rows: map[string]*row{}, of: map[string][]*job{}, sandbox: map[string][]byte{}}
 }
 
 // locked runs f while no other call runs, unless ctx has ended.

@@ -52,7 +52,7 @@ func (j *job) old(now time.Time) bool {
 
 // job returns the job on record with the identity of another, or ErrNotFound.
 func (s *Store) job(of checkout.Job) (*job, error) {
-	return first(s.jobs, "job "+of.ID, func(j *job) bool { return j.ID == of.ID && j.CheckoutID == of.CheckoutID })
+	return first(s.of[of.CheckoutID], "job "+of.ID, func(j *job) bool { return j.ID == of.ID })
 }
 
 // enter enters the jobs of a change, and leases the jobs that its caller attempts.
@@ -81,8 +81,8 @@ func (s *Store) enter(jobs []checkout.Job, hold time.Duration) (leases []checkou
 
 // behind reports whether an event that entered earlier, and not with these jobs, is pending.
 func (s *Store) behind(event checkout.Job, with []checkout.Job) bool {
-	return slices.ContainsFunc(s.jobs, func(o *job) bool {
-		return o.CheckoutID == event.CheckoutID && o.Kind == checkout.JobDeliver && o.State == checkout.JobPending &&
+	return slices.ContainsFunc(s.of[event.CheckoutID], func(o *job) bool {
+		return o.Kind == checkout.JobDeliver && o.State == checkout.JobPending &&
 			!slices.ContainsFunc(with, func(j checkout.Job) bool { return j.ID == o.ID })
 	})
 }
@@ -95,7 +95,7 @@ func (s *Store) add(given checkout.Job, now time.Time) *job {
 		j.State, j.SettledAt = checkout.JobDropped, now
 	}
 	j.Job.Due, j.Unsent = time.Time{}, false
-	s.jobs = append(s.jobs, j)
+	s.jobs, s.of[j.CheckoutID] = append(s.jobs, j), append(s.of[j.CheckoutID], j)
 	return j
 }
 
@@ -126,8 +126,8 @@ func (j *job) arm(given checkout.Job, now time.Time) {
 
 // hastenNotices makes the pending notices of a checkout due.
 func (s *Store) hastenNotices(checkoutID string, now time.Time) {
-	for _, j := range s.jobs {
-		if j.CheckoutID == checkoutID && j.Kind == checkout.JobNotify && j.State == checkout.JobPending && j.JobRecord.Due.After(now) {
+	for _, j := range s.of[checkoutID] {
+		if j.Kind == checkout.JobNotify && j.State == checkout.JobPending && j.JobRecord.Due.After(now) {
 			j.JobRecord.Due = now
 		}
 	}
@@ -197,8 +197,8 @@ func (s *Store) due(j *job, now time.Time) bool {
 	if j.State != checkout.JobPending || late || j.leased(now) {
 		return false
 	}
-	return !j.Kind.Queued() || !slices.ContainsFunc(s.jobs, func(o *job) bool {
-		return o.CheckoutID == j.CheckoutID && o.Kind == j.Kind && o.State == checkout.JobPending && o.Position < j.Position
+	return !j.Kind.Queued() || !slices.ContainsFunc(s.of[j.CheckoutID], func(o *job) bool {
+		return o.Kind == j.Kind && o.State == checkout.JobPending && o.Position < j.Position
 	})
 }
 

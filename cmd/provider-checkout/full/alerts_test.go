@@ -128,7 +128,9 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 		const week = 7 * 24 * 60
 		enrolments := func(phases ...phase) map[string]string {
 			all := course(phases...)
-			maps.DeleteFunc(all, func(name, _ string) bool { return !strings.Contains(name, "_creates_total") && !strings.Contains(name, "_confirms_total") })
+			maps.DeleteFunc(all, func(name, _ string) bool {
+				return !strings.Contains(name, "_creates_total") && !strings.Contains(name, "_confirms_total")
+			})
 			return all
 		}
 		busyFor := func(minutes int) phase { return phase{quiet, busy, minutes} }
