@@ -86,7 +86,7 @@ func (s *suite) sets(t *testing.T, n int) {
 	}
 }
 
-// followed is what the store and the CRM say of an enrolment.
+// followed is the progress of an enrolment, as the store or the CRM has it.
 type followed struct {
 	revision int64
 	stage    string
