@@ -111,6 +111,31 @@ func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	}
 }
 
+// No payment is planned before the processor can collect it, however short the notice is.
+func TestNothingIsCollectedBeforeTheProcessorCan(t *testing.T) {
+	stored, cmd := ready(t)
+	stored.Setup.Consent = agreement.Consent{At: noon, Terms: "2026-11-22/2/0123456789abcdef", NoticeDays: 2}
+	with := agreed
+	with.Terms.Authority.Calendar = money.BusinessDays
+	for first, want := range map[money.Date]money.Date{
+		{}:                               {Year: 2026, Month: time.November, Day: 23}, // a Monday
+		{Year: 2026, Month: 11, Day: 23}: {Year: 2026, Month: time.November, Day: 23},
+		{Year: 2026, Month: 11, Day: 27}: {Year: 2026, Month: time.November, Day: 27},
+		{Year: 2026, Month: 11, Day: 28}: {Year: 2026, Month: time.November, Day: 30}, // a Saturday, which its calendar has not
+	} {
+		stored.Setup.FirstCharge = first
+		a := cmd.Agreement(stored, with)
+		if a.Notice.NotBefore != want || a.Notice.Days != 2 {
+			t.Errorf("where it can collect from %v on, the notice is %+v, want until %v", first, a.Notice, want)
+		}
+		for _, p := range a.Payments() {
+			if p.Taken.Before(want) {
+				t.Errorf("a payment is taken on %v, before %v", p.Taken, want)
+			}
+		}
+	}
+}
+
 // The agreement takes every figure from the checkout, the date and nothing else from the confirm, and its number and
 // terms from outside.
 func TestAgreement(t *testing.T) {

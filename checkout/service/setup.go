@@ -199,7 +199,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	}
 	day := money.DateOf(concluded.In(s.zone))
 	if c.SetupComplete() {
-		return agreement.AgreedNotice(c.Setup.Consent, page.LenderTerms.NoticeDays, day, page.DebitTerms.Authority.Calendar)
+		return c.NoticeOn(day, page.LenderTerms.NoticeDays, page.DebitTerms.Authority.Calendar)
 	}
 	return page.DebitTerms.NoticeOn(day)
 }
