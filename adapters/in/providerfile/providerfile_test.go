@@ -242,7 +242,7 @@ func TestFaultsOfRecordsNameThemInThePlaceOfTheFile(t *testing.T) {
 	const file = `{"providers": [{"provider_code": "A", "name": "A", "environment": "sandbox", "active": true, "api_enabled": true},
 		{"provider_code": "A", "name": "A", "environment": "sandbox", "active": true, "api_enabled": true, "courses": [{"course_code": "X", "course_name": "X",
 		"course_price": 1.005, "active": null, "plans": [{"payment_frequency": "Weekly", "number_of_instalments": 4}]}]}]}`
-	want := providerfile.Faults{found[0], {Place: "Course A/X: Price__c", Message: "must be a whole number of cents"},
+	want := providerfile.Faults{found[0], {Place: "Course A/X: Price__c", Message: "must be a whole number of cents, not 1.005"},
 		{Place: "providers[1].courses[0].active", Message: "must be given"},
 		{Place: "Provider a02: Code__c", Message: "must be unique: Provider A has the same"}}
 	var got providerfile.Faults

@@ -78,7 +78,11 @@ func Amount(v Value) (money.Cents, error) {
 	if v.Kind != Number {
 		return 0, money.ErrNotNumber
 	}
-	return money.Parse(v.Text)
+	cents, err := money.Parse(v.Text)
+	if errors.Is(err, money.ErrFraction) { // a language that counts in binary wrote another number than its author saw
+		err = fmt.Errorf("%w, not %s", err, v.Text)
+	}
+	return cents, err
 }
 
 // AboveZero reads an amount of which 0 would mean in the core that it is absent.
