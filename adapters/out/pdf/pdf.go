@@ -109,15 +109,9 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 		c.document(a, sections)
 		return c
 	}
-	best, least := draw(scales[0]), draw(scales[len(scales)-1])
-	if best.filled() && best.pdf.PageCount() == least.pdf.PageCount() { // no scale saves a page
-		return press.document(best, a, a.Facts(), p.signer.room())
-	}
+	best := draw(scales[0])
 	for _, scale := range scales[1:] {
-		c := least
-		if scale != scales[len(scales)-1] {
-			c = draw(scale)
-		}
+		c := draw(scale)
 		if c.filled() && (!best.filled() || c.pdf.PageCount() < best.pdf.PageCount()) {
 			best = c
 		}
