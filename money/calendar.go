@@ -2,7 +2,6 @@ package money
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -39,55 +38,75 @@ func (d Date) IsBusinessDay() bool {
 // Holiday returns the name of the public holiday of the whole country that is kept on d; "" for any other day. After 2052 it does not
 // know Matariki.
 func (d Date) Holiday() string {
-	for _, h := range holidays(d.Year) {
-		if h.kept == d {
+	for _, h := range holidays {
+		if h.from <= d.Month && d.Month <= h.until && h.kept(d.Year) == d {
 			return h.name
 		}
 	}
 	return ""
 }
 
-type holiday struct {
-	name string
-	kept Date
+// holidays are the public holidays of the whole country, with the months in which they may be kept and the days on which they are, by the
+// Holidays Act 2003 and the Te Kāhui o Matariki Public Holiday Act 2022 as those stood on 22 November 2026.
+var holidays = []struct {
+	name        string
+	from, until time.Month
+	kept        func(year int) Date
+}{
+	{"New Year’s Day", time.January, time.January, ofTwo(time.January, 1)},
+	{"the day after New Year’s Day", time.January, time.January, ofTwo(time.January, 2)},
+	{"Waitangi Day", time.February, time.February, onMonday(time.February, 6)},
+	{"Good Friday", time.March, time.April, func(year int) Date { return easterSunday(year).AddDays(-2) }},
+	{"Easter Monday", time.March, time.April, func(year int) Date { return easterSunday(year).AddDays(1) }},
+	{"Anzac Day", time.April, time.April, onMonday(time.April, 25)},
+	{"the King’s Birthday", time.June, time.June, nthMonday(time.June, 1)},
+	{"Matariki", time.June, time.July, matarikiIn},
+	{"Labour Day", time.October, time.October, nthMonday(time.October, 4)},
+	{"Christmas Day", time.December, time.December, ofTwo(time.December, 25)},
+	{"Boxing Day", time.December, time.December, ofTwo(time.December, 26)},
 }
 
-// holidays returns the public holidays of the whole country in a year, on the days on which they are kept, by the Holidays Act 2003 and
-// the Te Kāhui o Matariki Public Holiday Act 2022 as those stood on 22 November 2026.
-func holidays(year int) []holiday {
-	easter := easterSunday(year)
-	day := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, time.UTC) }
-	// Two holidays that follow each other keep two days: from a Saturday on the Monday, and from a Sunday on the Tuesday.
-	ofTwo := func(t time.Time) time.Time {
-		if w := t.Weekday(); w == time.Saturday || w == time.Sunday {
-			return t.AddDate(0, 0, 2)
+// ofTwo is the rule for a holiday beside another: together they keep two days, from a Saturday on the Monday, and from a Sunday on the
+// Tuesday.
+func ofTwo(month time.Month, day int) func(int) Date {
+	return func(year int) Date {
+		d := Date{year, month, day}
+		if w := d.midnight().Weekday(); w == time.Saturday || w == time.Sunday {
+			return d.AddDays(2)
 		}
-		return t
+		return d
 	}
-	monday := func(t time.Time) time.Time { // from a weekend on
-		for w := t.Weekday(); w == time.Saturday || w == time.Sunday; w = t.Weekday() {
-			t = t.AddDate(0, 0, 1)
+}
+
+// onMonday is the rule for a holiday that is kept on the Monday where it falls on a weekend.
+func onMonday(month time.Month, day int) func(int) Date {
+	return func(year int) Date {
+		d := Date{year, month, day}
+		switch d.midnight().Weekday() {
+		case time.Saturday:
+			return d.AddDays(2)
+		case time.Sunday:
+			return d.AddDays(1)
 		}
-		return t
+		return d
 	}
-	nthMonday := func(month time.Month, n int) time.Time {
-		first := day(month, 1)
-		return first.AddDate(0, 0, (8-int(first.Weekday()))%7+7*(n-1))
+}
+
+func nthMonday(month time.Month, n int) func(int) Date {
+	return func(year int) Date {
+		first := Date{year, month, 1}
+		return first.AddDays((8-int(first.midnight().Weekday()))%7 + 7*(n-1))
 	}
-	all := []holiday{
-		{"New Year’s Day", DateOf(ofTwo(day(time.January, 1)))}, {"the day after New Year’s Day", DateOf(ofTwo(day(time.January, 2)))},
-		{"Waitangi Day", DateOf(monday(day(time.February, 6)))},
-		{"Good Friday", DateOf(easter.AddDate(0, 0, -2))}, {"Easter Monday", DateOf(easter.AddDate(0, 0, 1))},
-		{"Anzac Day", DateOf(monday(day(time.April, 25)))},
-		{"the King’s Birthday", DateOf(nthMonday(time.June, 1))}, {"Labour Day", DateOf(nthMonday(time.October, 4))},
-		{"Christmas Day", DateOf(ofTwo(day(time.December, 25)))}, {"Boxing Day", DateOf(ofTwo(day(time.December, 26)))},
+}
+
+// matarikiIn returns the day of Matariki in a year; the zero date where it is not known.
+func matarikiIn(year int) Date {
+	at := 6 * (year - firstMatariki)
+	if at < 0 || at >= len(matariki) {
+		return Date{}
 	}
-	if days := strings.Fields(matariki); year >= firstMatariki && year-firstMatariki < len(days) {
-		if t, err := time.Parse("2006-01-02", fmt.Sprintf("%d-%s", year, days[year-firstMatariki])); err == nil {
-			all = append(all, holiday{"Matariki", DateOf(t)})
-		}
-	}
-	return all
+	two := func(text string) int { return 10*int(text[0]-'0') + int(text[1]-'0') }
+	return Date{year, time.Month(two(matariki[at:])), two(matariki[at+3:])}
 }
 
 // matariki are the months and days of Matariki from 2022 to 2052, as the Act's schedule has them.
@@ -98,14 +117,12 @@ const (
 )
 
 // easterSunday returns Easter Sunday of the Gregorian calendar.
-func easterSunday(year int) time.Time {
+func easterSunday(year int) Date {
 	golden, century := year%19, year/100
 	epact := (century - century/4 - (8*century+13)/25 + 19*golden + 15) % 30
 	moon := epact - (epact/28)*(1-(epact/28)*(29/(epact+1))*((21-golden)/11)) // days of the full moon after 21 March
 	weekday := (year + year/4 + moon + 2 - century + century/4) % 7
-	sunday := moon - weekday
-	month := 3 + (sunday+40)/44
-	return time.Date(year, time.Month(month), sunday+28-31*(month/4), 0, 0, 0, 0, time.UTC)
+	return Date{year, time.March, 28}.AddDays(moon - weekday)
 }
 
 // Payment is a charge of a schedule with its day of collection.

@@ -85,3 +85,29 @@ func easterSunday(year int) time.Time {
 	m := (a + 11*h + 22*l) / 451
 	return time.Date(year, time.Month((h+l-7*m+114)/31), (h+l-7*m+114)%31+1, 0, 0, 0, 0, time.UTC)
 }
+
+// Of every plan that begins within three years none of the payments is taken before the first lawful day, none on a day on which its
+// collector takes none, and no two on one day.
+func TestEveryPaymentIsTakenOnALawfulDayOfItsOwn(t *testing.T) {
+	numbers := []int{1, 2, 5, 13, 52}
+	for _, f := range []money.Frequency{money.Weekly, money.Fortnightly, money.Monthly} {
+		for _, calendar := range []money.Calendar{money.EveryDay, money.BusinessDays} {
+			for start := range 3 * 365 {
+				first := money.Date{Year: 2026, Month: time.December, Day: 1}.AddDays(start)
+				for _, number := range numbers {
+					plan := money.Plan{Frequency: f, First: first, Instalments: money.Instalments{Number: number, Regular: 1_00, Final: 1_00}}
+					earliest := calendar.Next(first.AddDays(start%40 - 20)) // before the planned day, and behind it
+					charges := money.Schedule(0, plan)
+					var before money.Date
+					for i, p := range calendar.Payments(charges, f, earliest) {
+						if p.Taken.Before(earliest) || !calendar.Collects(p.Taken) || i > 0 && !before.Before(p.Taken) {
+							t.Fatalf("%s, %d from %v, not before %v, %s: payment %d is taken on %v, after one on %v", f, number, first, earliest,
+								calendar, i+1, p.Taken, before)
+						}
+						before = p.Taken
+					}
+				}
+			}
+		}
+	}
+}
