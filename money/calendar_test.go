@@ -86,8 +86,8 @@ func easterSunday(year int) time.Time {
 	return time.Date(year, time.Month((h+l-7*m+114)/31), (h+l-7*m+114)%31+1, 0, 0, 0, 0, time.UTC)
 }
 
-// Of every plan that begins within three years none of the payments is taken before the first lawful day, none on a day on which its
-// collector takes none, and no two on one day.
+// No payment of a plan that begins within three years is taken before the first lawful day, or on a day on which its collector takes no
+// payments, and no two are taken on one day.
 func TestEveryPaymentIsTakenOnALawfulDayOfItsOwn(t *testing.T) {
 	numbers := []int{1, 2, 5, 13, 52}
 	for _, f := range []money.Frequency{money.Weekly, money.Fortnightly, money.Monthly} {
