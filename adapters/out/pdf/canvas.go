@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/jung-kurt/gofpdf"
@@ -67,6 +68,14 @@ type scale struct{ size, height float64 }
 
 // filled reports whether the last page of a document is more than nearly empty.
 func (c *canvas) filled() bool { return c.pdf.PageCount() == 1 || c.y > top+(bottom-top)/3 }
+
+// least returns the number of pages that a document, which is drawn in full size, has at least in another scale: its lines are fewer as
+// their type is smaller, and closer to each other.
+func (c *canvas) least(s scale) int {
+	length := float64(c.pdf.PageCount()-1) + (c.y-top)/(bottom-top)
+	const rounded = 0.97 // a paragraph has whole lines
+	return int(math.Ceil(length * s.size * s.size * s.height * rounded))
+}
 
 // newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but what is written: what the
 // library says of the document and its time is not kept.

@@ -109,8 +109,12 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 		c.document(a, sections)
 		return c
 	}
-	best := draw(scales[0])
+	full := draw(scales[0])
+	best := full
 	for _, scale := range scales[1:] {
+		if best.filled() && full.least(scale) >= best.pdf.PageCount() { // it saves no page
+			continue
+		}
 		c := draw(scale)
 		if c.filled() && (!best.filled() || c.pdf.PageCount() < best.pdf.PageCount()) {
 			best = c
