@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -205,6 +206,9 @@ func (b suite) demonstrates(t *testing.T) {
 // The log may be lost, and the service may not: 10,000 requests are answered while the reader of the log is gone, reads a line and then
 // no more, or never reads. The lines that were lost are counted, and each signal that would end the process drains it.
 func (b suite) servesWithoutALog(t *testing.T) {
+	hangUps := make(chan os.Signal, 1) // under nohup the processes would ignore the signal
+	signal.Notify(hangUps, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangUps) })
 	for name, tt := range map[string]struct {
 		reads func(r *os.File)
 		ends  syscall.Signal
@@ -259,6 +263,7 @@ func (b suite) servesWithoutALog(t *testing.T) {
 				t.Error("no line of the log is counted as lost")
 			}
 			began := time.Now()
+			defer time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }).Stop()
 			if err := errors.Join(cmd.Process.Signal(tt.ends), cmd.Wait()); err != nil || testlevel.Elapsed(began) > 15*time.Second {
 				t.Errorf("%v ends it with %v after %v, want status 0 within 15 s", tt.ends, err, time.Since(began))
 			}
