@@ -3,23 +3,21 @@
 package privatefile
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// File is a new file, to read and to write, that gets its name when it is complete: by Publish. Until then it is gone when its
-// process ends. Where the system has no file without a name, a temporary name is left if the process is killed.
+// File is a new file, to read and to write, with a temporary name until Publish gives it its own. The temporary name is left if the
+// process is killed.
 type File struct {
 	*os.File
-	temporary string // name; "" without one
+	published bool
 }
 
 const (
@@ -29,21 +27,9 @@ const (
 
 // New makes a file in the folder where it will get its name. Its caller closes it.
 func New(folder string) (*File, error) {
-	f, err := unnamed(folder)
-	if err == nil {
-		return &File{File: f}, nil
-	}
-	return NewNamed(folder)
-}
-
-// NewNamed makes a file as New does, with a temporary name, for a program that opens it by its name.
-func NewNamed(folder string) (*File, error) {
 	removeAbandoned(folder)
 	f, err := os.CreateTemp(folder, ".*"+suffix) // 0600
-	if err != nil {
-		return nil, err
-	}
-	return &File{f, f.Name()}, nil
+	return &File{File: f}, err
 }
 
 // removeAbandoned removes the temporary names in a folder that processes have left which were killed.
@@ -60,60 +46,38 @@ func removeAbandoned(folder string) {
 // Close closes the file, which is gone unless it was published.
 func (f *File) Close() error {
 	err := f.File.Close()
-	if f.temporary != "" {
-		err = errors.Join(err, os.Remove(f.temporary))
+	if f.published {
+		return err
 	}
-	return err
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // Publish gives the file its name and returns when both are on the disk. The error is fs.ErrExist if the name is taken.
 func (f *File) Publish(name string) error {
-	if err := f.give(name); err != nil {
-		return err
+	if _, err := os.Lstat(name); err == nil {
+		return fmt.Errorf("%s: %w", name, fs.ErrExist)
 	}
-	return syncFolder(filepath.Dir(name))
+	return f.rename(name)
 }
 
-// give gives the file its name, which is not on the disk yet.
-func (f *File) give(name string) error {
+// rename gives the file its name, also in the place of another file.
+func (f *File) rename(name string) error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	err := f.link(name)
-	if err != nil && f.temporary != "" && !errors.Is(err, fs.ErrExist) { // a file system without links
-		if _, taken := os.Lstat(name); taken == nil {
-			err = fs.ErrExist
-		} else if err = os.Rename(f.temporary, name); err == nil {
-			f.temporary = ""
-		}
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", name, fs.ErrExist)
-	}
-	return err
-}
-
-// link gives the file a further name.
-func (f *File) link(name string) error {
-	if f.temporary != "" {
-		return os.Link(f.temporary, name)
-	}
-	return linkUnnamed(f.File, name)
-}
-
-// Write writes a file. The error is fs.ErrExist if there is one.
-func Write(name string, data []byte) error { return write(name, data, (*File).Publish) }
-
-func write(name string, data []byte, publish func(*File, string) error) error {
-	f, err := New(filepath.Dir(name))
-	if err != nil {
+	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = publish(f, name)
-	}
-	return errors.Join(err, f.Close())
+	f.published = true
+	return syncFolder(filepath.Dir(name))
+}
+
+// Write writes a file. The error is fs.ErrExist if there is one. No other process may write it at once: a temporary name that a killed
+// process has left is used again.
+func Write(name string, data []byte) error {
+	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+suffix)
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return fill(&File{File: f}, err, data, name, (*File).Publish)
 }
 
 // Replace writes a file, also in the place of another. If it fails, that is as it was. Its error does not name a temporary file.
@@ -125,16 +89,8 @@ func Replace(name string, data []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	removeAbandoned(filepath.Dir(name))
-	temporary := filepath.Join(filepath.Dir(name), "."+rand.Text()+suffix)
-	if err = write(temporary, data, (*File).give); err == nil {
-		if err = os.Rename(temporary, name); err != nil {
-			_ = os.Remove(temporary)
-		}
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(name))
-	}
+	f, err := New(filepath.Dir(name))
+	err = fill(f, err, data, name, (*File).rename)
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {
 		err = cause
 	}
@@ -144,24 +100,31 @@ func Replace(name string, data []byte) error {
 	return nil
 }
 
+// fill writes data to a new file, unless that could not be made, and gives it its name.
+func fill(f *File, err error, data []byte, name string, publish func(*File, string) error) error {
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err == nil {
+		err = publish(f, name)
+	}
+	return errors.Join(err, f.Close())
+}
+
 // syncFolder returns when the names in a folder are on the disk.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	err = folder.Sync()
-	if runtime.GOOS == "windows" { // where a folder cannot be synced
-		err = nil
-	}
-	return errors.Join(err, folder.Close())
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Protect keeps everybody but a file's owner and group from opening it, and reports whether they could. That the group may is its
 // owner's decision.
 func Protect(path string) (exposed bool, err error) {
 	info, err := os.Stat(path)
-	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o007 == 0 {
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return false, err
 	}
 	return true, os.Chmod(path, info.Mode().Perm()&^0o007)
@@ -174,7 +137,7 @@ func IsExposed(path string) (bool, error) {
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
-	if err != nil || runtime.GOOS == "windows" {
+	if err != nil {
 		return false, err
 	}
 	info, err := os.Stat(path)

@@ -9,11 +9,6 @@ import (
 	"time"
 )
 
-// makers returns the ways to make a file: without a name, where the system can, and with a temporary one.
-func makers() map[string]func(folder string) (*File, error) {
-	return map[string]func(string) (*File, error){"as the system can": New, "with a temporary name": NewNamed}
-}
-
 func names(t *testing.T, folder string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -27,58 +22,50 @@ func names(t *testing.T, folder string) (all []string) {
 }
 
 func TestAFileHasItsNameOnceItIsPublished(t *testing.T) {
-	for how, create := range makers() {
-		t.Run(how, func(t *testing.T) {
-			folder := t.TempDir()
-			path := filepath.Join(folder, "file")
-			f, err := create(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.WriteString("text"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(path); err == nil {
-				t.Error("the file has its name before it is complete")
-			}
-			if err := f.Publish(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Error(err)
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Mode() != 0o600 || info.Size() != 4 {
-				t.Errorf("the file is %v, %v", info, err)
-			}
-			if left := names(t, folder); len(left) != 1 {
-				t.Errorf("the folder has %q, want the file alone", left)
-			}
-		})
+	folder := t.TempDir()
+	path := filepath.Join(folder, "file")
+	f, err := New(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("text"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the file has its name before it is complete")
+	}
+	if err := errors.Join(f.Publish(path), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 || info.Size() != 4 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	if left := names(t, folder); len(left) != 1 {
+		t.Errorf("the folder has %q, want the file alone", left)
 	}
 }
 
 func TestATakenNameStaysAsItIs(t *testing.T) {
-	for how, create := range makers() {
-		folder := t.TempDir()
-		path := filepath.Join(folder, "file")
-		if err := Write(path, []byte("first")); err != nil {
-			t.Fatal(err)
-		}
-		f, err := create(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Publish(path); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("%s: Publish under a name that is taken: %v, want ErrExist", how, err)
-		}
-		f.Close()
-		if err := Write(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("Write to a name that is taken: %v, want ErrExist", err)
-		}
-		if text, err := os.ReadFile(path); string(text) != "first" || len(names(t, folder)) != 1 {
-			t.Errorf("%s: the file has %q, %v; the folder %q", how, text, err, names(t, folder))
-		}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "file")
+	// A process that was killed has left a longer text under the temporary name.
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, ".file.partial"), []byte("first, or more"), 0o600), Write(path, []byte("first"))); err != nil {
+		t.Fatal(err)
+	}
+	f, err := New(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Publish(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Publish under a name that is taken: %v, want ErrExist", err)
+	}
+	f.Close()
+	if err := Write(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Write to a name that is taken: %v, want ErrExist", err)
+	}
+	if text, err := os.ReadFile(path); string(text) != "first" || len(names(t, folder)) != 1 {
+		t.Errorf("the file has %q, %v; the folder %q", text, err, names(t, folder))
 	}
 }
 
@@ -104,18 +91,6 @@ func TestReplace(t *testing.T) {
 
 // A temporary name that a process has left which was killed goes with the next file in its folder, and that of a process at work stays.
 func TestAbandonedNamesAreRemoved(t *testing.T) {
-	for how, next := range map[string]func(folder string) error{
-		"a new file": func(folder string) error {
-			f, err := NewNamed(folder)
-			return errors.Join(err, f.Close())
-		},
-		"one that takes the place of another": func(folder string) error { return Replace(filepath.Join(folder, "backup.db"), nil) },
-	} {
-		t.Run(how, func(t *testing.T) { abandonedNamesAreRemoved(t, next) })
-	}
-}
-
-func abandonedNamesAreRemoved(t *testing.T, next func(folder string) error) {
 	folder := t.TempDir()
 	for name, age := range map[string]time.Duration{".1.partial": 2 * time.Hour, ".1.partial-journal": 2 * time.Hour, ".2.partial": 0, "backup.db": 2 * time.Hour} {
 		path := filepath.Join(folder, name)
@@ -123,7 +98,7 @@ func abandonedNamesAreRemoved(t *testing.T, next func(folder string) error) {
 			t.Fatal(err)
 		}
 	}
-	if err := next(folder); err != nil {
+	if err := Replace(filepath.Join(folder, "backup.db"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, folder); len(left) != 2 || left[0] != ".2.partial" || left[1] != "backup.db" {

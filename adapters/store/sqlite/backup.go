@@ -44,7 +44,7 @@ func backUp(ctx context.Context, path, out string) error {
 	if err != nil {
 		return err
 	}
-	copied, err := privatefile.NewNamed(filepath.Dir(out))
+	copied, err := privatefile.New(filepath.Dir(out))
 	if err != nil {
 		return err
 	}
