@@ -21,8 +21,8 @@ func diploma() agreement.Agreement {
 	a := sample.Agreement(4)
 	a.Number, a.Plan, a.Schedule = number(42), plan, money.Schedule(a.Pricing.Upfront, plan)
 	a.DirectDebit.Consent = agreement.Consent{At: time.Date(2027, time.January, 15, 2, 59, 0, 0, time.UTC), From: "203.0.113.7",
-		Terms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute", Lender: terms().Lender}.Name(), NoticeDays: 2}
-	a.Notice, a.Terms = agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}}, terms()
+		Terms: agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 2}, Provider: "Kōwhai Institute", Lender: terms().Lender}.Name(), Period: agreement.NoticePeriod{Days: 2}}
+	a.Notice, a.Terms = agreement.Notice{Period: agreement.NoticePeriod{Days: 2}, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 17}}, terms()
 	return a
 }
 

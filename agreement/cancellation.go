@@ -11,7 +11,12 @@ import (
 type Cancellation struct {
 	WorkingDays int    // after the day on which the payer counts as having received the agreement
 	How         string // the payer cancels
+	PayWithin   int    // working days in which a payer who cancels and keeps the course pays the rest of its price; 0: it is not said
 }
+
+// PayWithinByLaw is the Cancellation's PayWithin by section 27 of the Credit Contracts and Consumer Finance Act 2003, which wants the cash
+// price of services that the debtor wants to obtain within this time of the notice.
+const PayWithinByLaw = 15
 
 // Period returns the number of working days: "5 working days".
 func (c Cancellation) Period() string {

@@ -10,7 +10,9 @@ import (
 )
 
 func TestAgreedNotice(t *testing.T) {
-	consent := func(days int) agreement.Consent { return agreement.Consent{At: time.Unix(1, 0), NoticeDays: days} }
+	consent := func(days int) agreement.Consent {
+		return agreement.Consent{At: time.Unix(1, 0), Period: agreement.NoticePeriod{Days: days}}
+	}
 	day := money.Date{Year: 2027, Month: time.January, Day: 31} // a Sunday
 	for _, tt := range []struct {
 		name     string
@@ -25,25 +27,27 @@ func TestAgreedNotice(t *testing.T) {
 		{"but no less", consent(0), 2, 10, "2027-02-10"},
 		{"a weekend and a holiday pass", consent(6), 6, 6, "2027-02-09"}, // Waitangi Day, kept on Monday the 8th
 	} {
-		got := agreement.AgreedNotice(tt.consent, tt.provider, day, money.BusinessDays)
-		if every := agreement.AgreedNotice(tt.consent, tt.provider, day, money.EveryDay); every.NotBefore != day.AddDays(tt.want) {
+		own := agreement.NoticePeriod{Days: tt.provider}
+		got := agreement.AgreedNotice(tt.consent, own, day, money.BusinessDays)
+		if every := agreement.AgreedNotice(tt.consent, own, day, money.EveryDay); every.NotBefore != day.AddDays(tt.want) {
 			t.Errorf("%s: a collector of every day starts on %s, want %d days after %s", tt.name, every.NotBefore, tt.want, day)
 		}
-		if got.Days != tt.want || got.NotBefore.String() != tt.first {
-			t.Errorf("%s: %d days, not before %s; want %d days, not before %s", tt.name, got.Days, got.NotBefore, tt.want, tt.first)
+		if got.Period.Days != tt.want || got.NotBefore.String() != tt.first {
+			t.Errorf("%s: %d days, not before %s; want %d days, not before %s", tt.name, got.Period.Days, got.NotBefore, tt.want, tt.first)
 		}
 	}
 }
 
 // Terms that read otherwise have another name.
 func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
-	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
+	terms := agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 2}, Provider: "Kōwhai Institute"}
 	named := map[string]bool{terms.Name(): true}
 	if version, _, _ := strings.Cut(terms.Name(), "/"); version != agreement.Version {
 		t.Errorf("terms of version %q, want %q", version, agreement.Version)
 	}
 	for _, change := range []func(*agreement.DebitTerms){
-		func(d *agreement.DebitTerms) { d.NoticeDays = 3 },
+		func(d *agreement.DebitTerms) { d.Period.Days = 3 },
+		func(d *agreement.DebitTerms) { d.Period.Business = true },
 		func(d *agreement.DebitTerms) { d.Provider = "Rimu College" },
 		func(d *agreement.DebitTerms) { d.Lender.Name = "Pūtea Limited" },
 		func(d *agreement.DebitTerms) { d.Authority.AuthorisationCode = "0123456" },
@@ -60,14 +64,14 @@ func TestDebitTermsAreNamedByTheirWords(t *testing.T) {
 		named[other.Name()] = true
 	}
 	usual, ten := terms, terms
-	usual.NoticeDays, ten.NoticeDays = 0, agreement.UsualNotice
+	usual.Period.Days, ten.Period.Days = 0, agreement.UsualNotice
 	if usual.Name() != ten.Name() {
 		t.Errorf("the usual notice is named %s, 10 days %s", usual.Name(), ten.Name())
 	}
 }
 
 func TestConsentKnowsItsVersion(t *testing.T) {
-	terms := agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute"}
+	terms := agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 2}, Provider: "Kōwhai Institute"}
 	for _, tt := range []struct {
 		consent agreement.Consent
 		version string
@@ -75,7 +79,7 @@ func TestConsentKnowsItsVersion(t *testing.T) {
 	}{
 		{agreement.Consent{}, "", true},
 		{agreement.Consent{At: time.Unix(1, 0)}, "", false},
-		{agreement.Consent{At: time.Unix(1, 0), Terms: terms.Name(), NoticeDays: 2}, agreement.Version, false},
+		{agreement.Consent{At: time.Unix(1, 0), Terms: terms.Name(), Period: agreement.NoticePeriod{Days: 2}}, agreement.Version, false},
 		{agreement.Consent{Terms: "2026-11-20/10/0123456789abcdef"}, "2026-11-20", false},
 	} {
 		if tt.consent.Version() != tt.version || tt.consent.IsZero() != tt.zero {
@@ -87,18 +91,35 @@ func TestConsentKnowsItsVersion(t *testing.T) {
 func TestNoticeOfDebitTerms(t *testing.T) {
 	day := money.Date{Year: 2027, Month: time.January, Day: 25}
 	for _, tt := range []struct {
-		days     int
-		notice   string
+		period   agreement.NoticePeriod
+		words    string
 		earliest string
+		usual    bool // or longer
 	}{
-		{0, "10 calendar days", "2027-02-04"},
-		{1, "1 calendar day", "2027-01-26"},
-		{2, "2 calendar days", "2027-01-27"},
-		{30, "30 calendar days", "2027-02-24"},
+		{agreement.NoticePeriod{}, "10 calendar days", "2027-02-04", true},
+		{agreement.NoticePeriod{Days: 1}, "1 calendar day", "2027-01-26", false},
+		{agreement.NoticePeriod{Days: 2}, "2 calendar days", "2027-01-27", false},
+		{agreement.NoticePeriod{Days: 30}, "30 calendar days", "2027-02-24", true},
+		{agreement.NoticePeriod{Days: 1, Business: true}, "1 business day", "2027-01-26", false},
+		{agreement.NoticePeriod{Days: 10, Business: true}, "10 business days", "2027-02-09", false}, // Waitangi Day is kept on the 8th
 	} {
-		terms := agreement.DebitTerms{NoticeDays: tt.days}
-		if terms.Notice() != tt.notice || terms.NoticeOn(day).NotBefore.String() != tt.earliest {
-			t.Errorf("%d days: %q and %s, want %q and %s", tt.days, terms.Notice(), terms.NoticeOn(day).NotBefore, tt.notice, tt.earliest)
+		terms := agreement.DebitTerms{Period: tt.period}
+		if got := terms.NoticeOn(day).NotBefore.String(); tt.period.String() != tt.words || got != tt.earliest || tt.period.Usual() != tt.usual {
+			t.Errorf("%+v: %q, not before %s, usual %v; want %q, %s, %v",
+				tt.period, tt.period, got, tt.period.Usual(), tt.words, tt.earliest, tt.usual)
 		}
+	}
+}
+
+func TestBusinessDaysAreOfFrequentPayments(t *testing.T) {
+	terms := agreement.Terms{NoticeDays: 7, FrequentNotice: 3}
+	frequent, other := agreement.NoticePeriod{Days: 3, Business: true}, agreement.NoticePeriod{Days: 7}
+	for f, want := range map[money.Frequency]agreement.NoticePeriod{money.Weekly: frequent, money.Fortnightly: frequent, money.Monthly: other} {
+		if got := terms.Period(f); got != want {
+			t.Errorf("%s: %s, want %s", f, got, want)
+		}
+	}
+	if got := (agreement.Terms{}).Period(money.Weekly); got.String() != "10 calendar days" {
+		t.Errorf("without a period of their own: %s", got)
 	}
 }

@@ -44,7 +44,11 @@ func anyPlan(random *rand.Rand, calendar money.Calendar) agreement.Agreement {
 	a := diploma()
 	a.Plan.Frequency = []money.Frequency{money.Weekly, money.Fortnightly, money.Monthly}[random.IntN(3)]
 	a.Plan.First = money.DateOf(time.Date(2026, time.January, 1+random.IntN(3000), 0, 0, 0, 0, time.UTC))
-	a.Notice = agreement.AgreedNotice(agreement.Consent{NoticeDays: 1 + random.IntN(30)}, 0, a.Plan.First.AddDays(random.IntN(60)-50), calendar)
+	period := agreement.NoticePeriod{Days: 1 + random.IntN(agreement.MaxNotice)}
+	if random.IntN(2) == 0 {
+		period = agreement.NoticePeriod{Days: 1 + random.IntN(agreement.MaxFrequentNotice), Business: true}
+	}
+	a.Notice = agreement.AgreedNotice(agreement.Consent{Period: period}, agreement.NoticePeriod{}, a.Plan.First.AddDays(random.IntN(60)-50), calendar)
 	a.Terms.Authority.Calendar = calendar
 	number := 1 + random.IntN(8)
 	if random.IntN(100) == 0 {

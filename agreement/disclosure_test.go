@@ -20,7 +20,7 @@ func disclosed() agreement.Disclosure {
 	plan := money.Plan{Frequency: money.Weekly, Instalments: money.Instalments{Number: 2, Regular: 50_00, Final: 50_01},
 		First: money.Date{Year: 2026, Month: time.December, Day: 21}}
 	return agreement.Disclosure{
-		DebitTerms: agreement.DebitTerms{NoticeDays: 2, Provider: "Kōwhai Institute", Lender: t.Lender, Authority: t.Authority},
+		DebitTerms: agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 2}, Provider: "Kōwhai Institute", Lender: t.Lender, Authority: t.Authority},
 		Terms:      t, Course: "Diploma in Business", Pricing: money.Pricing{Price: 120_01, Upfront: 20_00, Principal: 100_01},
 		Payments: money.BusinessDays.Payments(money.Schedule(20_00, plan), plan.Frequency, plan.First),
 	}
@@ -42,7 +42,7 @@ func TestDisclosuresThatDifferHaveOtherTexts(t *testing.T) {
 	texts := map[string]bool{disclosed().Text(): true}
 	for name, change := range map[string]func(*agreement.Disclosure){
 		"provider":     func(d *agreement.Disclosure) { d.DebitTerms.Provider = "Rimu College" },
-		"notice":       func(d *agreement.Disclosure) { d.DebitTerms.NoticeDays = 3 },
+		"notice":       func(d *agreement.Disclosure) { d.DebitTerms.Period.Days = 3 },
 		"code":         func(d *agreement.Disclosure) { d.DebitTerms.Authority.AuthorisationCode = "7654321" },
 		"conditions":   func(d *agreement.Disclosure) { d.DebitTerms.Authority.Conditions = nil },
 		"course":       func(d *agreement.Disclosure) { d.Course = "Certificate" },
@@ -60,6 +60,7 @@ func TestDisclosuresThatDifferHaveOtherTexts(t *testing.T) {
 		"scheme":       func(d *agreement.Disclosure) { d.Terms.Disputes.Name = "Other" },
 		"contact":      func(d *agreement.Disclosure) { d.Terms.Disputes.Contact = "0800 222 222" },
 		"working days": func(d *agreement.Disclosure) { d.Terms.Cancellation.WorkingDays = 10 },
+		"pay within":   func(d *agreement.Disclosure) { d.Terms.Cancellation.PayWithin = 20 },
 		"how":          func(d *agreement.Disclosure) { d.Terms.Cancellation.How = "Call." },
 		"hardship":     func(d *agreement.Disclosure) { d.Terms.Hardship = "0800 222 222" },
 		"fee":          func(d *agreement.Disclosure) { d.Terms.DefaultFees.Fees[0].Amount++ },

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
@@ -18,8 +19,18 @@ type Terms struct {
 	Hardship     string  // the contact of a payer who cannot pay: an e-mail address, a telephone number or a web page
 	DefaultFees  FeeList // for payments that fail or come late
 	Authority    Authority
-	NoticeDays   int     // calendar days from the notice of a payment to the payment; 0: UsualNotice
-	Blocks       []Block // in the order in which they are read
+	// NoticeDays are the calendar days from the notice of a payment to the payment, and FrequentNotice the business days where
+	// payments are weekly or fortnightly; 0: UsualNotice, and NoticeDays.
+	NoticeDays, FrequentNotice int
+	Blocks                     []Block // in the order in which they are read
+}
+
+// Period returns the period of notice of a plan.
+func (t Terms) Period(f money.Frequency) NoticePeriod {
+	if t.FrequentNotice > 0 && (f == money.Weekly || f == money.Fortnightly) {
+		return NoticePeriod{Days: t.FrequentNotice, Business: true}
+	}
+	return NoticePeriod{Days: t.NoticeDays}
 }
 
 // Lender is the company that gives the credit. The zero Lender means that the operator names no lender.
@@ -62,7 +73,7 @@ func (t Terms) Ask(provider, email string) (string, string) {
 // IsZero reports whether t is empty.
 func (t Terms) IsZero() bool {
 	return t.Lender == Lender{} && t.Disputes == DisputeScheme{} && t.Cancellation == Cancellation{} && t.Hardship == "" &&
-		!t.DefaultFees.Stated && t.NoticeDays == 0 && t.Authority.IsZero() && len(t.Blocks) == 0
+		!t.DefaultFees.Stated && t.NoticeDays == 0 && t.FrequentNotice == 0 && t.Authority.IsZero() && len(t.Blocks) == 0
 }
 
 // Check returns nil, or an error that lists everything wrong with t, each with its place.
@@ -84,6 +95,9 @@ func (t Terms) Check() error {
 	f.text("hardship.contact", t.Hardship, maxTermLine, false)
 	if t.NoticeDays < 0 || t.NoticeDays > MaxNotice {
 		f.add("notice_days must be from 1 to %d", MaxNotice)
+	}
+	if t.FrequentNotice < 0 || t.FrequentNotice > MaxFrequentNotice {
+		f.add("frequent_notice_business_days must be from 1 to %d", MaxFrequentNotice)
 	}
 	f.fees("default_fees", t.DefaultFees)
 	f.authority(t.Authority)

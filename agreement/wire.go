@@ -116,20 +116,26 @@ type factsWire struct {
 		AccountMask   AccountMask `json:"account_mask"`
 		AuthorisedAt  instant     `json:"authorised_at"`
 		Consent       struct {
-			At         instant `json:"given_at"`
-			From       string  `json:"from"`
-			Terms      string  `json:"terms"`
-			NoticeDays int     `json:"notice_days"`
-			SHA256     string  `json:"disclosed_sha256"`
-			Page       string  `json:"page"`
+			At     instant    `json:"given_at"`
+			From   string     `json:"from"`
+			Terms  string     `json:"terms"`
+			Notice periodWire `json:"notice"`
+			SHA256 string     `json:"disclosed_sha256"`
+			Page   string     `json:"page"`
 		} `json:"consent"`
 	} `json:"direct_debit"`
 	Notice struct {
-		Days      int `json:"days"`
+		periodWire
 		NotBefore day `json:"not_before"`
 	} `json:"notice"`
 	Terms       termsWire `json:"terms"`
 	CancelUntil day       `json:"cancel_until"`
+}
+
+// periodWire is a period of notice.
+type periodWire struct {
+	Days     int  `json:"days"`
+	Business bool `json:"business_days"` // or calendar days
 }
 
 // chargeWire is a charge with its planned day, the day before which it may not be collected, and the day of its collection.
@@ -156,10 +162,12 @@ type termsWire struct {
 	Cancellation struct {
 		WorkingDays int    `json:"working_days"`
 		How         string `json:"how"`
+		PayWithin   int    `json:"pay_within_working_days"` // 0: it is not said
 	} `json:"cancellation"`
 	Hardship   string     `json:"hardship"`
-	NoticeDays int        `json:"notice_days"`  // 0: the usual ones
-	Fees       *[]feeWire `json:"default_fees"` // null: it is not said whether there are any
+	NoticeDays int        `json:"notice_days"`                   // 0: the usual ones
+	Frequent   int        `json:"frequent_notice_business_days"` // 0: notice_days
+	Fees       *[]feeWire `json:"default_fees"`                  // null: it is not said whether there are any
 	Debits     struct {
 		Initiator  string         `json:"initiator"`
 		Code       string         `json:"authorisation_code"`
@@ -247,9 +255,9 @@ func (a Agreement) wire() (w factsWire) {
 	d, debit, c := a.DirectDebit, &w.DirectDebit, a.DirectDebit.Consent
 	debit.AuthorityID, debit.MandateID, debit.AccountHolder, debit.AccountMask = d.AuthorityID, d.MandateID, d.AccountHolder, d.AccountMask
 	debit.AuthorisedAt, debit.Consent.At = instant(d.AuthorisedAt), instant(c.At)
-	debit.Consent.From, debit.Consent.Terms, debit.Consent.NoticeDays = c.From, c.Terms, c.NoticeDays
+	debit.Consent.From, debit.Consent.Terms, debit.Consent.Notice = c.From, c.Terms, periodWire(c.Period)
 	debit.Consent.SHA256, debit.Consent.Page = c.Disclosed.SHA256, c.Disclosed.Page
-	w.Notice.Days, w.Notice.NotBefore = a.Notice.Days, day(a.Notice.NotBefore)
+	w.Notice.periodWire, w.Notice.NotBefore = periodWire(a.Notice.Period), day(a.Notice.NotBefore)
 	w.Terms = a.Terms.wire()
 	return w
 }
@@ -257,7 +265,8 @@ func (a Agreement) wire() (w factsWire) {
 func (t Terms) wire() (w termsWire) {
 	w.Lender.Name, w.Lender.Address, w.Lender.Registration, w.Lender.Email = t.Lender.Name, t.Lender.Address, t.Lender.Registration, t.Lender.Email
 	w.Disputes.Name, w.Disputes.Contact = t.Disputes.Name, t.Disputes.Contact
-	w.Cancellation.WorkingDays, w.Cancellation.How, w.Hardship, w.NoticeDays = t.Cancellation.WorkingDays, t.Cancellation.How, t.Hardship, t.NoticeDays
+	w.Cancellation.WorkingDays, w.Cancellation.How, w.Hardship = t.Cancellation.WorkingDays, t.Cancellation.How, t.Hardship
+	w.Cancellation.PayWithin, w.NoticeDays, w.Frequent = t.Cancellation.PayWithin, t.NoticeDays, t.FrequentNotice
 	if t.DefaultFees.Stated {
 		fees := []feeWire{}
 		for _, f := range t.DefaultFees.Fees {
@@ -291,8 +300,8 @@ func (w factsWire) domain() Agreement {
 			Regular: money.Cents(w.Plan.Regular), Final: money.Cents(w.Plan.Final)}},
 		DirectDebit: DirectDebit{AuthorityID: w.DirectDebit.AuthorityID, MandateID: w.DirectDebit.MandateID,
 			AccountHolder: w.DirectDebit.AccountHolder, AccountMask: w.DirectDebit.AccountMask, AuthorisedAt: w.DirectDebit.AuthorisedAt.time(),
-			Consent: Consent{At: c.At.time(), From: c.From, Terms: c.Terms, NoticeDays: c.NoticeDays, Disclosed: Disclosed{c.SHA256, c.Page}}},
-		Notice: Notice{Days: w.Notice.Days, NotBefore: money.Date(w.Notice.NotBefore)},
+			Consent: Consent{At: c.At.time(), From: c.From, Terms: c.Terms, Period: NoticePeriod(c.Notice), Disclosed: Disclosed{c.SHA256, c.Page}}},
+		Notice: Notice{Period: NoticePeriod(w.Notice.periodWire), NotBefore: money.Date(w.Notice.NotBefore)},
 		Terms:  w.Terms.domain(), CancelUntil: money.Date(w.CancelUntil),
 	}
 	for _, ch := range w.Schedule {
@@ -308,10 +317,10 @@ func (w termsWire) domain() Terms {
 	t := Terms{
 		Lender:       Lender{Name: w.Lender.Name, Address: w.Lender.Address, Registration: w.Lender.Registration, Email: w.Lender.Email},
 		Disputes:     DisputeScheme{Name: w.Disputes.Name, Contact: w.Disputes.Contact},
-		Cancellation: Cancellation{WorkingDays: w.Cancellation.WorkingDays, How: w.Cancellation.How},
+		Cancellation: Cancellation{WorkingDays: w.Cancellation.WorkingDays, How: w.Cancellation.How, PayWithin: w.Cancellation.PayWithin},
 		Hardship:     w.Hardship,
-		NoticeDays:   w.NoticeDays,
-		Authority:    Authority{Initiator: d.Initiator, AuthorisationCode: d.Code, Statement: d.Statement, Form: d.Form, Calendar: d.Calendar},
+		NoticeDays:   w.NoticeDays, FrequentNotice: w.Frequent,
+		Authority: Authority{Initiator: d.Initiator, AuthorisationCode: d.Code, Statement: d.Statement, Form: d.Form, Calendar: d.Calendar},
 	}
 	if w.Fees != nil {
 		t.DefaultFees.Stated = true

@@ -129,9 +129,9 @@ func variants() []variant {
 			a.Notice.NotBefore = money.Date{Year: 2027, Month: time.February, Day: 1}
 		}},
 		{"three payments too soon, usual notice", func(a *agreement.Agreement) {
-			a.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.April, Day: 9}}
+			a.Notice = agreement.Notice{Period: agreement.NoticePeriod{Days: 10}, NotBefore: money.Date{Year: 2027, Month: time.April, Day: 9}}
 		}},
-		{"one day's notice, no lender", func(a *agreement.Agreement) { a.Notice.Days, a.Terms.Lender = 1, agreement.Lender{} }},
+		{"one day's notice, no lender", func(a *agreement.Agreement) { a.Notice.Period.Days, a.Terms.Lender = 1, agreement.Lender{} }},
 		{"no consent", func(a *agreement.Agreement) { a.DirectDebit.Consent = agreement.Consent{} }},
 		{"a consent from an unknown address to unknown terms", func(a *agreement.Agreement) {
 			a.DirectDebit.Consent = agreement.Consent{At: a.AcceptedAt}
@@ -150,7 +150,7 @@ func variants() []variant {
 		{"a collector of business days", func(a *agreement.Agreement) {
 			a.Terms.Authority.Calendar = money.BusinessDays
 			a.Plan.First = money.Date{Year: 2027, Month: time.January, Day: 31}
-			a.Notice = agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 18}}
+			a.Notice = agreement.Notice{Period: agreement.NoticePeriod{Days: 2}, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 18}}
 			setPlan(a, 200_00, money.Instalments{Number: 4, Regular: 697_50, Final: 697_52})
 		}},
 		{"no default fees", func(a *agreement.Agreement) { a.Terms.DefaultFees = none }},
@@ -176,6 +176,7 @@ func variants() []variant {
 			a.Terms.Authority = agreement.Authority{AuthorisationCode: "0200001", Initiator: "Rimu College", Statement: "Rimu College",
 				Form: "GoCardless", Calendar: money.BusinessDays}
 		}},
+		{"two business days", func(a *agreement.Agreement) { a.Notice.Period.Business = true }},
 		{"the lender as the initiator", func(a *agreement.Agreement) { a.Terms.Authority.Initiator = a.Terms.Lender.Name }},
 		{"an authority with conditions of the operator's", func(a *agreement.Agreement) {
 			a.Terms.Authority.Conditions = []agreement.Block{{Title: "Conditions", Text: "First.\n(a) Second\n(b) Third"}}
@@ -198,7 +199,7 @@ func variants() []variant {
 func lawful() agreement.Terms {
 	t := terms()
 	t.Blocks, t.Lender.Email = nil, "help@putea.example"
-	t.Cancellation = agreement.Cancellation{WorkingDays: 5, How: "Write to help@putea.example that you cancel."}
+	t.Cancellation = agreement.Cancellation{WorkingDays: 5, How: "Write to help@putea.example that you cancel.", PayWithin: agreement.PayWithinByLaw}
 	t.Hardship, t.Disputes = "0800 111 111", agreement.DisputeScheme{Name: "A Dispute Scheme Limited", Contact: "0800 000 000"}
 	t.DefaultFees = agreement.FeeList{Stated: true}
 	return t

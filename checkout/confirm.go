@@ -192,16 +192,16 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 		Plan:        plan,
 		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
 		DirectDebit: stored.authority(with.Environment),
-		Notice:      stored.NoticeOn(with.Today, with.Terms.NoticeDays, with.Terms.Authority.Calendar),
+		Notice:      stored.NoticeOn(with.Today, with.Terms.Period(plan.Frequency), with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
 	}
 }
 
-// NoticeOn returns the notice of an agreement that is concluded on a day, where the operator's terms have so many days of notice: what the
-// payer consented to, and nothing before the first day on which the processor can collect.
-func (c Checkout) NoticeOn(day money.Date, days int, calendar money.Calendar) agreement.Notice {
-	n := agreement.AgreedNotice(c.Setup.Consent, days, day, calendar)
+// NoticeOn returns the notice of an agreement that is concluded on a day, where the operator's terms have this period: the period that
+// the payer consented to, and nothing before the first day on which the processor can collect.
+func (c Checkout) NoticeOn(day money.Date, own agreement.NoticePeriod, calendar money.Calendar) agreement.Notice {
+	n := agreement.AgreedNotice(c.Setup.Consent, own, day, calendar)
 	if first := c.Setup.FirstCharge; n.NotBefore.Before(first) {
 		n.NotBefore = calendar.Next(first)
 	}

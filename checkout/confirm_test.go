@@ -114,7 +114,7 @@ func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 // No payment is planned before the processor can collect it, however short the notice is.
 func TestNothingIsCollectedBeforeTheProcessorCan(t *testing.T) {
 	stored, cmd := ready(t)
-	stored.Setup.Consent = agreement.Consent{At: noon, Terms: "2026-11-22/2/0123456789abcdef", NoticeDays: 2}
+	stored.Setup.Consent = agreement.Consent{At: noon, Terms: "2026-11-22/2/0123456789abcdef", Period: agreement.NoticePeriod{Days: 2}}
 	with := agreed
 	with.Terms.Authority.Calendar = money.BusinessDays
 	for first, want := range map[money.Date]money.Date{
@@ -125,7 +125,7 @@ func TestNothingIsCollectedBeforeTheProcessorCan(t *testing.T) {
 	} {
 		stored.Setup.FirstCharge = first
 		a := cmd.Agreement(stored, with)
-		if a.Notice.NotBefore != want || a.Notice.Days != 2 {
+		if a.Notice.NotBefore != want || a.Notice.Period.Days != 2 {
 			t.Errorf("where it can collect from %v on, the notice is %+v, want until %v", first, a.Notice, want)
 		}
 		for _, p := range a.Payments() {
@@ -140,7 +140,7 @@ func TestNothingIsCollectedBeforeTheProcessorCan(t *testing.T) {
 // terms from outside.
 func TestAgreement(t *testing.T) {
 	stored, cmd := ready(t)
-	stored.Setup.Consent = agreement.Consent{At: noon, From: "192.0.2.1", Terms: "2026-11-22/2/0123456789abcdef", NoticeDays: 2}
+	stored.Setup.Consent = agreement.Consent{At: noon, From: "192.0.2.1", Terms: "2026-11-22/2/0123456789abcdef", Period: agreement.NoticePeriod{Days: 2}}
 	with := agreed
 	with.Terms = agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "Wellington"},
 		Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write."}}
@@ -162,7 +162,7 @@ func TestAgreement(t *testing.T) {
 		Schedule:   money.Schedule(250_00, plan),
 		DirectDebit: agreement.DirectDebit{AuthorityID: stored.Records(catalogue.Sandbox).DDAID, MandateID: stored.Setup.MandateID, AccountHolder: "A NGATA", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: noon, Consent: stored.Setup.Consent},
-		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
+		Notice: agreement.Notice{Period: agreement.NoticePeriod{Days: 2}, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms:  with.Terms,
 
 		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 1}, // seven working days after Friday 20 November

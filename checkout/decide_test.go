@@ -390,7 +390,7 @@ func TestDecideAcceptance(t *testing.T) {
 	terms := agreement.DebitTerms{Provider: "Tūī College"}
 	usual := agreement.Disclosure{DebitTerms: terms, Course: "Diploma"}
 	other, short := usual, usual
-	short.DebitTerms.NoticeDays, other.Course = 2, "Certificate"
+	short.DebitTerms.Period.Days, other.Course = 2, "Certificate"
 	const path = "/api/dd-setup"
 	for _, tt := range []struct {
 		name    string
@@ -403,10 +403,10 @@ func TestDecideAcceptance(t *testing.T) {
 		err     error
 	}{
 		{"the terms and the plan that the page shows", usual.Name(), path, checkout.PageOpen, usual,
-			agreement.Consent{At: noon, From: "192.0.2.1", Terms: terms.Name(), NoticeDays: 10,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: terms.Name(), Period: agreement.NoticePeriod{Days: 10},
 				Disclosed: agreement.Disclosed{SHA256: usual.SHA256(), Page: path}}, "", nil},
 		{"terms with a shorter notice, on a page of the host's own", short.Name(), "", checkout.PageOpen, short,
-			agreement.Consent{At: noon, From: "192.0.2.1", Terms: short.DebitTerms.Name(), NoticeDays: 2,
+			agreement.Consent{At: noon, From: "192.0.2.1", Terms: short.DebitTerms.Name(), Period: agreement.NoticePeriod{Days: 2},
 				Disclosed: agreement.Disclosed{SHA256: short.SHA256()}}, "", nil},
 		{"a host's own words", "", "", checkout.PageOpen, short, agreement.Consent{At: noon, From: "192.0.2.1"}, "", nil},
 		{"a page that does not name what it shows", "", path, checkout.PageOpen, usual, agreement.Consent{}, checkout.CodeTermsChanged, nil},

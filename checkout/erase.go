@@ -70,7 +70,7 @@ func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 // days of notice or the collector's calendar are not on record with it.
 func (c Checkout) lastCollection(zone *time.Location) money.Date {
 	const latest = money.BusinessDays
-	notice := c.NoticeOn(money.DateOf(c.Confirmation.At.In(zone)), agreement.MaxNotice, latest)
+	notice := c.NoticeOn(money.DateOf(c.Confirmation.At.In(zone)), agreement.NoticePeriod{Days: agreement.MaxNotice}, latest)
 	schedule := c.Schedule()
 	payments := latest.Payments(schedule, c.Intent.Plan.Frequency, notice.Start(schedule[0].Due, latest))
 	return payments[len(payments)-1].Taken

@@ -82,18 +82,18 @@ func ExampleConfirm_Decide() {
 
 // A payer goes on from the setup page with the terms that it showed. If they have changed since, they are read again.
 func ExampleAcceptance_Decide() {
-	shown := agreement.Disclosure{DebitTerms: agreement.DebitTerms{NoticeDays: 2, Provider: "Tūī College"}}
+	shown := agreement.Disclosure{DebitTerms: agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 2}, Provider: "Tūī College"}}
 	now := time.Date(2027, 1, 15, 3, 0, 0, 0, time.UTC)
 	read := checkout.Acceptance{From: "192.0.2.1", TermsID: shown.Name()}
 
 	consent, err := read.Decide(checkout.PageOpen, shown, now)
-	fmt.Println(consent.NoticeDays, err)
+	fmt.Println(consent.Period, err)
 
-	shown.DebitTerms.NoticeDays = 5
+	shown.DebitTerms.Period.Days = 5
 	_, err = read.Decide(checkout.PageOpen, shown, now)
 	fmt.Println(err)
 	// Output:
-	// 2 <nil>
+	// 2 calendar days <nil>
 	// the terms or the plan have changed since this page was opened
 }
 

@@ -93,6 +93,6 @@ func (a Acceptance) Decide(state PageState, shown agreement.Disclosure, now time
 	case a.TermsID != shown.Name():
 		return agreement.Consent{}, refuseTermsChanged()
 	}
-	return agreement.Consent{At: now, From: a.From, Terms: shown.DebitTerms.Name(), NoticeDays: shown.DebitTerms.Days(),
+	return agreement.Consent{At: now, From: a.From, Terms: shown.DebitTerms.Name(), Period: shown.DebitTerms.Period.Long(),
 		Disclosed: agreement.Disclosed{SHA256: shown.SHA256(), Page: a.Page}}, nil
 }

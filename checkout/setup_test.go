@@ -157,7 +157,7 @@ func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
 
 func TestConsentIsThatOfThePayerWhoLastWentOn(t *testing.T) {
 	at := time.Date(2027, 1, 20, 21, 0, 0, 0, time.UTC)
-	known := agreement.Consent{At: at, From: "192.0.2.1", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2}
+	known := agreement.Consent{At: at, From: "192.0.2.1", Terms: "2026-11-21/2/0123456789abcdef", Period: agreement.NoticePeriod{Days: 2}}
 	with := func(change func(*agreement.Consent)) agreement.Consent { c := known; change(&c); return c }
 	for _, tt := range []struct {
 		name    string

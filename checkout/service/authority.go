@@ -11,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
+	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -135,8 +136,10 @@ func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted err
 
 // enoughNotice returns an error if the terms have payments collected sooner after their notice than a provider's account may.
 func (s *Service) enoughNotice(p catalogue.Provider, c checkout.Creditor) error {
-	if given := (agreement.DebitTerms{NoticeDays: s.cfg.Terms.NoticeDays}).Days(); given < c.Notice {
-		return fmt.Errorf("provider %s: the terms have %d notice_days, and its account needs %d at least", p.Code, given, c.Notice)
+	for _, f := range []money.Frequency{money.Weekly, money.Monthly} {
+		if given := s.cfg.Terms.Period(f).Long(); given.Days < c.Notice {
+			return fmt.Errorf("provider %s: the terms have a notice of %s, and its account needs %d days at least", p.Code, given, c.Notice)
+		}
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func TestAConsentIsToWhatWasShown(t *testing.T) {
 	now := w.page(t, o.Token).Disclosure()
 	must(t, accepts(now.Name()))
 	consent := w.setup(t, "ORDER-1").Consent
-	if consent.Terms != now.DebitTerms.Name() || consent.Disclosed.SHA256 != now.SHA256() || consent.From != "203.0.113.7" || consent.NoticeDays != 3 {
+	if consent.Terms != now.DebitTerms.Name() || consent.Disclosed.SHA256 != now.SHA256() || consent.From != "203.0.113.7" || consent.Period.Days != 3 {
 		t.Errorf("on record is the consent %+v", consent)
 	}
 }

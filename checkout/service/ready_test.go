@@ -301,8 +301,8 @@ authority.initiator: the terms say "Pūtea Limited", and the processor "Rimu Col
 		want         string
 	}{
 		{3, 3, true, ""}, {0, 10, true, ""}, {2, 3, false, ""},
-		{2, 3, true, "provider KOWHAI: the terms have 2 notice_days, and its account needs 3"},
-		{0, 11, true, "provider KOWHAI: the terms have 10 notice_days"},
+		{2, 3, true, "provider KOWHAI: the terms have a notice of 2 calendar days, and its account needs 3 days at least"},
+		{0, 11, true, "provider KOWHAI: the terms have a notice of 10 calendar days"},
 	} {
 		inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
 			c := kowhai()

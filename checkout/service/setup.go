@@ -174,10 +174,10 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	if at := c.End.At; !at.IsZero() {
 		page.Ended = money.DateOf(at.In(s.zone))
 	}
-	page.DebitTerms = agreement.DebitTerms{NoticeDays: page.LenderTerms.NoticeDays, Provider: page.Provider.DisplayName(),
+	page.DebitTerms = agreement.DebitTerms{Period: page.LenderTerms.Period(c.Intent.Plan.Frequency), Provider: page.Provider.DisplayName(),
 		Lender: page.LenderTerms.Lender, Authority: page.LenderTerms.Authority}
-	if agreed := c.Setup.Consent.NoticeDays; agreed > 0 && c.SetupComplete() {
-		page.DebitTerms.NoticeDays = agreed
+	if agreed := c.Setup.Consent.Period; agreed.Days > 0 && c.SetupComplete() {
+		page.DebitTerms.Period = agreed
 	}
 	schedule, calendar := c.Schedule(), page.DebitTerms.Authority.Calendar
 	page.Planned = schedule[0].Due
@@ -185,7 +185,7 @@ func (s *Service) pageOf(page SetupPage, c checkout.Checkout) SetupPage {
 	page.Payments = calendar.Payments(schedule, c.Intent.Plan.Frequency, notice.Start(page.Planned, calendar))
 	if a := page.Agreement; a != nil {
 		notice, page.Payments, page.Until = a.Notice, a.Payments(), checkout.PageLasts(*a)
-		page.DebitTerms.Version, page.DebitTerms.NoticeDays = a.Version, a.Notice.Days
+		page.DebitTerms.Version, page.DebitTerms.Period = a.Version, a.Notice.Period
 	}
 	page.Earliest = notice.NotBefore
 	return page
@@ -199,7 +199,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	}
 	day := money.DateOf(concluded.In(s.zone))
 	if c.SetupComplete() {
-		return c.NoticeOn(day, page.LenderTerms.NoticeDays, page.DebitTerms.Authority.Calendar)
+		return c.NoticeOn(day, page.DebitTerms.Period, page.DebitTerms.Authority.Calendar)
 	}
 	return page.DebitTerms.NoticeOn(day)
 }

@@ -83,8 +83,8 @@ func TestOnePaymentIsTwoPages(t *testing.T) {
 			a.Pricing = money.Pricing{Price: 120_00, Principal: 120_00}
 			a.Plan.Instalments = money.Instalments{Number: 1, Regular: 120_00, Final: 120_00}
 			a.Schedule = money.Schedule(0, a.Plan)
-			a.Notice = agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 26}}
-			a.DirectDebit.Consent = agreement.Consent{Terms: agreement.Version + "/10/0123456789abcdef", At: a.AcceptedAt, From: "203.0.113.77", NoticeDays: 10,
+			a.Notice = agreement.Notice{Period: agreement.NoticePeriod{Days: 10}, NotBefore: money.Date{Year: 2027, Month: time.January, Day: 26}}
+			a.DirectDebit.Consent = agreement.Consent{Terms: agreement.Version + "/10/0123456789abcdef", At: a.AcceptedAt, From: "203.0.113.77", Period: agreement.NoticePeriod{Days: 10},
 				Disclosed: agreement.Disclosed{SHA256: strings.Repeat("0a1b2c3d", 8), Page: "/api/dd-setup"}}
 			document, err := printer.Print(t.Context(), a)
 			if got := bytes.Count(document, []byte("/Type /Page\n")); err != nil || got != 2 {

@@ -37,7 +37,7 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}, {"@", ""}} {
 		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
 		got := b.stored().Setup.Consent
-		if got.At != b.now || got.From != from.address || got.Version() != agreement.Version || got.NoticeDays != 2 {
+		if got.At != b.now || got.From != from.address || got.Version() != agreement.Version || got.Period.Days != 2 {
 			t.Errorf("consent = %+v, want one of %v, from %s, to terms of version %s with 2 days of notice",
 				got, b.now, from.address, agreement.Version)
 		}
@@ -79,7 +79,7 @@ func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
 	}
 	consent, calendar := a.DirectDebit.Consent, a.Terms.Authority.Calendar
 	again := agreement.Disclosure{
-		DebitTerms: agreement.DebitTerms{Version: consent.Version(), NoticeDays: consent.NoticeDays, Provider: a.Provider.Name,
+		DebitTerms: agreement.DebitTerms{Version: consent.Version(), Period: consent.Period, Provider: a.Provider.Name,
 			Lender: a.Terms.Lender, Authority: a.Terms.Authority},
 		Terms: a.Terms, Course: c.Intent.CourseName, Pricing: c.Intent.Pricing,
 	}

@@ -71,7 +71,7 @@ func TestEveryPageSaysTheDatesOfCollection(t *testing.T) {
 			// check compares a page with the dates of a confirm on a day.
 			check := func(name string, page answer, confirmed, until money.Date) (first string) {
 				t.Helper()
-				notice := agreement.Notice{Days: days, NotBefore: confirmed.AddDays(days)}
+				notice := agreement.Notice{Period: agreement.NoticePeriod{Days: days}, NotBefore: confirmed.AddDays(days)}
 				want := long(money.EveryDay.Payments(schedule, tt.frequency, notice.Start(tt.first, money.EveryDay)))
 				if got := page.planned(); !slices.Equal(got, want) {
 					t.Errorf("%s: payments on %q, want %q", name, got, want)

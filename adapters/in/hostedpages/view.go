@@ -108,14 +108,6 @@ func (c content) TermsDiffer() bool {
 	return c.Done() && c.Checkout.Setup.Consent.Version() != agreement.Version
 }
 
-// UsualNotice returns the usual notice in days, where this one is shorter; 0 where it is not.
-func (c content) UsualNotice() int {
-	if c.DebitTerms.Days() < agreement.UsualNotice {
-		return agreement.UsualNotice
-	}
-	return 0
-}
-
 // FirstDate returns the day of the first payment.
 func (c content) FirstDate() string { return c.Payments[0].Taken.Long() }
 

@@ -34,12 +34,15 @@ func TestParseTerms(t *testing.T) {
 				Statement: "particulars KOWHAI, code PLAN, reference COURSE", Calendar: money.BusinessDays,
 				Conditions: []agreement.Block{{Title: "a", Text: "b"}}}}},
 		{"a notice that the initiator's bank approved", `{"notice_days": 2}`, agreement.Terms{NoticeDays: 2}},
+		{"another one where payments are frequent", `{"notice_days": 7, "frequent_notice_business_days": 3}`, agreement.Terms{NoticeDays: 7, FrequentNotice: 3}},
+		{"a right to cancel that is not by law", `{"cancellation": {"working_days": 9, "how": "Call."}, "profile": "none", "profile_reason": "A gift."}`,
+			agreement.Terms{Cancellation: agreement.Cancellation{WorkingDays: 9, How: "Call."}}},
 		{"what the law wants", `{"lender": {"name": "Pūtea", "address": "1 Quay", "email": "help@putea.example"},
 			"dispute_resolution": {"scheme": "A scheme", "contact": "0800 000 000"}, "hardship": {"contact": "0800 111 111"},
 			"cancellation": {"working_days": 5, "how": "Write.\n(a) Soon."}}`,
 			agreement.Terms{Lender: agreement.Lender{Name: "Pūtea", Address: "1 Quay", Email: "help@putea.example"},
 				Disputes:     agreement.DisputeScheme{Name: "A scheme", Contact: "0800 000 000"},
-				Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write.\n(a) Soon."}, Hardship: "0800 111 111"}},
+				Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write.\n(a) Soon.", PayWithin: 15}, Hardship: "0800 111 111"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,9 +57,10 @@ func TestParseTerms(t *testing.T) {
 func TestParseTermsRefuses(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"no JSON", `lender: us`, "the file "},
-		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, notice_days, hardship, default_fees, authority, terms"},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, notice_days, frequent_notice_business_days, hardship, default_fees, authority, terms"},
 		{"no days of notice", `{"notice_days": 0}`, "notice_days"},
 		{"more than a month of notice", `{"notice_days": 31}`, "notice_days"},
+		{"more than two weeks of business days", `{"frequent_notice_business_days": 11}`, "frequent_notice_business_days"},
 		{"half a day of notice", `{"notice_days": 2.5}`, "notice_days"},
 		{"days of notice in quotation marks", `{"notice_days": "2"}`, "notice_days"},
 		{"a block without its text", `{"terms": [{"title": "Hardship"}]}`, "terms[0].text must be given"},

@@ -99,22 +99,27 @@ func terms(o *object) TermsFile {
 	}
 	profile, reason := o.profile()
 	privacy := section(o, "privacy", privacy)
-	return TermsFile{
+	file := TermsFile{
 		Agency:     privacy.Agency,
 		Recipients: privacy.Recipients,
 		Profile:    profile,
 		Reason:     reason,
 		Terms: agreement.Terms{
-			Lender:       section(o, "lender", lender),
-			Disputes:     section(o, "dispute_resolution", disputes),
-			Cancellation: section(o, "cancellation", cancellation),
-			NoticeDays:   number(o, "notice_days", optional, strictjson.Whole(agreement.MaxNotice)),
-			Hardship:     section(o, "hardship", func(o *object) string { return o.name("contact", required) }),
-			DefaultFees:  fees(o, "default_fees"),
-			Authority:    section(o, "authority", authority),
-			Blocks:       each(o, "terms", optional, block),
+			Lender:         section(o, "lender", lender),
+			Disputes:       section(o, "dispute_resolution", disputes),
+			Cancellation:   section(o, "cancellation", cancellation),
+			NoticeDays:     number(o, "notice_days", optional, strictjson.Whole(agreement.MaxNotice)),
+			FrequentNotice: number(o, "frequent_notice_business_days", optional, strictjson.Whole(agreement.MaxFrequentNotice)),
+			Hardship:       section(o, "hardship", func(o *object) string { return o.name("contact", required) }),
+			DefaultFees:    fees(o, "default_fees"),
+			Authority:      section(o, "authority", authority),
+			Blocks:         each(o, "terms", optional, block),
 		},
 	}
+	if file.Chosen() == ConsumerCredit && file.Terms.Cancellation != (agreement.Cancellation{}) {
+		file.Terms.Cancellation.PayWithin = agreement.PayWithinByLaw
+	}
+	return file
 }
 
 func privacy(o *object) TermsFile {

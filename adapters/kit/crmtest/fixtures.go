@@ -55,7 +55,7 @@ func Confirmed(e checkout.Enrolment) checkout.Enrolment {
 		OrderID: c.OrderID, AcceptedAt: at, Sandbox: true, Student: agreement.Student(c.Student),
 		Course:  agreement.Course{Name: c.Intent.CourseName},
 		Pricing: c.Intent.Pricing, Plan: plan, Schedule: c.Schedule(),
-		Notice: agreement.Notice{Days: 10, NotBefore: plan.First.AddDays(3)}}
+		Notice: agreement.Notice{Period: agreement.NoticePeriod{Days: 10}, NotBefore: plan.First.AddDays(3)}}
 	return e
 }
 

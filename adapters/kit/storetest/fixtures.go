@@ -100,7 +100,7 @@ func act(n int) checkout.Act {
 // begun returns the checkout with a payer who has gone on to the bank setup.
 func begun(c checkout.Checkout, minute int) checkout.Checkout {
 	c.Setup.Try, c.Setup.BillingRequestID = 2, "BRQ-"+c.OrderID
-	c.Setup.Consent = agreement.Consent{At: at(minute), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", NoticeDays: 2,
+	c.Setup.Consent = agreement.Consent{At: at(minute), From: "2001:db8::7", Terms: "2026-11-21/2/0123456789abcdef", Period: agreement.NoticePeriod{Days: 2, Business: true},
 		Disclosed: agreement.Disclosed{SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Page: "/pay/api/dd-setup"}}
 	return c
 }
@@ -157,7 +157,7 @@ func agreed(c checkout.Checkout, n int) agreement.Agreement {
 		Plan:     c.Intent.Plan,
 		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: c.Setup.AccountHolder, AccountMask: c.Setup.AccountMask,
 			AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent},
-		Notice: agreement.Notice{Days: 2, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
+		Notice: agreement.Notice{Period: agreement.NoticePeriod{Days: 2}, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{
 			Lender:       agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay", Registration: "FSP1", Email: "a@putea.example"},
 			Disputes:     agreement.DisputeScheme{Name: "A scheme", Contact: "0800 000 000"},

@@ -188,7 +188,8 @@ func toWireConsent(c agreement.Consent) Object {
 		Put("accepted_at", c.At),
 		Opt("network_address", c.From),
 		Opt("terms", c.Terms),
-		Opt("notice_days", c.NoticeDays),
+		Opt("notice_days", c.Period.Days),
+		Opt("notice_in_business_days", c.Period.Business),
 		Opt("disclosed", Object{Opt("sha256", c.Disclosed.SHA256), Opt("page", c.Disclosed.Page)}), // before accepted_at
 	}
 }

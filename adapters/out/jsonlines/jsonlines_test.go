@@ -93,7 +93,7 @@ func confirmedOnRecord() checkout.CheckoutRecord {
 		Schedule: money.Schedule(c.Intent.Pricing.Upfront, c.Intent.Plan),
 		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: "W Pātene", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: c.Setup.CompletedAt, Consent: agreement.Consent{At: morning, From: "192.0.2.1", Terms: "2026-11-20/2/0123456789abcdef",
-				NoticeDays: 2, Disclosed: agreement.Disclosed{SHA256: "9f86d081", Page: "/api/dd-setup"}}},
+				Period: agreement.NoticePeriod{Days: 2}, Disclosed: agreement.Disclosed{SHA256: "9f86d081", Page: "/api/dd-setup"}}},
 		Terms:       agreement.Terms{Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write."}},
 		CancelUntil: money.Date{Year: 2027, Month: time.February, Day: 11},
 	}

@@ -34,16 +34,17 @@ type consentWire struct {
 	From       string `json:"from,omitempty"`
 	Terms      string `json:"terms,omitempty"`
 	NoticeDays int    `json:"notice_days,omitempty"`
+	Business   bool   `json:"business_days,omitempty"`
 	SHA256     string `json:"disclosed_sha256,omitempty"`
 	Page       string `json:"disclosed_page,omitempty"`
 }
 
 func toConsentWire(c agreement.Consent) consentWire {
-	return consentWire{Millis(c.At), c.From, c.Terms, c.NoticeDays, c.Disclosed.SHA256, c.Disclosed.Page}
+	return consentWire{Millis(c.At), c.From, c.Terms, c.Period.Days, c.Period.Business, c.Disclosed.SHA256, c.Disclosed.Page}
 }
 
 func (w consentWire) toDomain() agreement.Consent {
-	return agreement.Consent{At: Time(w.At), From: w.From, Terms: w.Terms, NoticeDays: w.NoticeDays,
+	return agreement.Consent{At: Time(w.At), From: w.From, Terms: w.Terms, Period: agreement.NoticePeriod{Days: w.NoticeDays, Business: w.Business},
 		Disclosed: agreement.Disclosed{SHA256: w.SHA256, Page: w.Page}}
 }
 

@@ -44,7 +44,7 @@ func setup() letter.Facts {
 		Provider: agreement.Party{Name: "Kōwhai Institute", Colour: "#1f6f54", SupportEmail: "help@kowhai.example"},
 		Payments: money.EveryDay.Payments(money.Schedule(200_00, c.Intent.Plan), money.Weekly, c.Intent.Plan.First),
 		At:       time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC), Sandbox: true,
-		Terms: agreement.DebitTerms{NoticeDays: 10, Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},
+		Terms: agreement.DebitTerms{Period: agreement.NoticePeriod{Days: 10}, Provider: "Kōwhai Institute", Lender: agreement.Lender{Name: "Pūtea Limited"},
 			Authority: agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI, code PLAN"}}}
 }
 
@@ -78,7 +78,7 @@ func agreed() agreement.Agreement {
 		Schedule: money.Schedule(10_05, p),
 		DirectDebit: agreement.DirectDebit{AccountHolder: "A O’NEILL", AccountMask: "01-0902-•••••89-00",
 			AuthorisedAt: time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)},
-		Notice:      agreement.Notice{Days: 10, NotBefore: money.Date{Year: 2026, Month: time.December, Day: 2}},
+		Notice:      agreement.Notice{Period: agreement.NoticePeriod{Days: 10}, NotBefore: money.Date{Year: 2026, Month: time.December, Day: 2}},
 		CancelUntil: money.Date{Year: 2026, Month: time.December, Day: 1},
 		Terms: agreement.Terms{Lender: agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Email: "help@putea.example"},
 			Authority:    agreement.Authority{AuthorisationCode: "0123456", Statement: "particulars KOWHAI, code PLAN", Calendar: money.BusinessDays},
@@ -151,6 +151,8 @@ func letters() map[string]letter.Facts {
 	single.Schedule, single.Terms, single.Provider = money.Schedule(0, single.Plan), agreement.Terms{}, agreement.Party{Name: "Rimu College"}
 	without := concluded(single)
 	without.Page = ""
+	hosted := agreed()
+	hosted.Terms.Authority.Form = "GoCardless"
 	owed, mask := ended().Agreement, ended().Checkout.Setup.AccountMask
 	back := mandate(checkout.NoticeOfReinstatement, owed, checkout.Observation{Mandate: checkout.MandateActive, AccountMask: mask},
 		money.Date{Year: 2027, Month: time.April, Day: 27})
@@ -166,7 +168,7 @@ func letters() map[string]letter.Facts {
 	withdrawn.Kind, withdrawnBare.Kind = checkout.NoticeOfWithdrawal, checkout.NoticeOfWithdrawal
 	return map[string]letter.Facts{"cancelled": cancel, "cancelled_by_us": byUs, "withdrawn": withdrawn, "withdrawn_bare": withdrawnBare,
 		"ended": ended(), "ended_bare": bare, "reinstated": back, "link": link(),
-		"setup": ofSetup, "agreement": concluded(agreed()), "single": without}
+		"hosted": concluded(hosted), "setup": ofSetup, "agreement": concluded(agreed()), "single": without}
 }
 
 func TestLettersAreTheseTexts(t *testing.T) {

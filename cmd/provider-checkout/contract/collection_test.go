@@ -173,8 +173,10 @@ func payAsAParent(t *testing.T, s *suite, page string) {
 	}
 }
 
-// ofTwoDays has payments collected two days after their notice.
-func ofTwoDays(c *service.Config, _ *httpapi.Options) { c.Terms.NoticeDays = 2 }
+// ofTwoDays has weekly payments collected two business days after their notice.
+func ofTwoDays(c *service.Config, _ *httpapi.Options) {
+	c.Terms.NoticeDays, c.Terms.FrequentNotice = 5, 2
+}
 
 // goOn sends the form of the setup page from a browser at that address.
 func (s *suite) goOn(t *testing.T, page response, from string) response {
@@ -210,15 +212,15 @@ func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
 
 		d := s.record(t, "order-1")
 		got := d.Checkout.Setup.Consent
-		if at.Sub(got.At).Abs() > time.Minute/2 || got.From != "203.0.113.7" || got.Version() != agreement.Version || got.NoticeDays != 2 {
-			t.Errorf("the checkout's consent is %+v, want one of %v, from 203.0.113.7, to the terms of %s with 2 days of notice",
+		if at.Sub(got.At).Abs() > time.Minute/2 || got.From != "203.0.113.7" || got.Version() != agreement.Version || got.Period != (agreement.NoticePeriod{Days: 2, Business: true}) {
+			t.Errorf("the checkout's consent is %+v, want one of %v, from 203.0.113.7, to the terms of %s with 2 business days of notice",
 				got, at, agreement.Version)
 		}
 		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
 			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
 		}
 		text := s.document(t, confirmed.String("agreement.number"))
-		for _, said := range []string{"The payer accepted the direct debit terms on the setup page", got.Terms, "203.0.113.7", "2 calendar days"} {
+		for _, said := range []string{"The payer accepted the direct debit terms on the setup page", got.Terms, "203.0.113.7", "2 business days"} {
 			if !strings.Contains(text, sandbox.WithoutSpace(said)) {
 				t.Errorf("the PDF does not say %q:\n%s", said, text)
 			}
