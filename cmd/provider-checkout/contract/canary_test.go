@@ -51,6 +51,15 @@ const (
 // person is the personal data, each value as a whole or its most identifying part.
 var person = []string{canaryFirst, canaryLast, canaryEmail, "canary.email", canaryHolder, canaryBase, "01-0902", "010902", "•"}
 
+// confirmFields are the fields of section 2.4.
+var confirmFields = []string{
+	"provider.provider_code", "provider.provider_order_id",
+	"checkout.checkout_id", "checkout.checkout_token", "checkout.opportunity_id", "checkout.dda_id",
+	"payment.payment_method", "payment.first_payment_date", "payment.deposit_confirmed",
+	"declarations.payment_plan_accepted", "declarations.information_confirmed",
+	"declarations.privacy_consent_accepted",
+}
+
 // timeOfLine is the time of a line of the log, whose nanoseconds may be the digits of a canary by chance.
 var timeOfLine = regexp.MustCompile(`"time":"[-0-9T:.Z+]*",`)
 

@@ -4,9 +4,12 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
@@ -42,6 +46,7 @@ type (
 )
 
 const (
+	createPath      = "/v1/provider-checkouts"
 	providers       = sandbox.Providers
 	catalogueCreate = sandbox.CatalogueCreate
 	legacyCreate    = sandbox.LegacyCreate
@@ -63,6 +68,9 @@ type kind struct {
 const (
 	// patience is the time within which something happens at all, on a slow machine too.
 	patience = 2 * time.Minute
+	day      = 24 * time.Hour
+	// setupLifetime is how long a setup page opens.
+	setupLifetime = 7 * day
 	// testsAtOnce is the number of tests that run at the same time at the full level: they wait more than they compute.
 	testsAtOnce = "4"
 )
@@ -201,14 +209,61 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 	}
 }
 
+// fault is what a refusal says about a field.
+type fault struct{ field, message string }
+
 // faults returns the fields that a refusal names, with its messages about them.
-func faults(r response) (all []struct{ field, message string }) {
+func faults(r response) (all []fault) {
 	details, _ := r.At("error.details").([]any)
 	for _, d := range details {
-		one := response{JSON: d.(members)}
-		all = append(all, struct{ field, message string }{one.String("field"), one.String("message")})
+		one := response{JSON: d.(map[string]any)}
+		all = append(all, fault{one.String("field"), one.String("message")})
 	}
 	return all
+}
+
+// record returns what is on record about an order, or the zero CheckoutRecord.
+func (s *suite) record(t *testing.T, order string) (found checkout.CheckoutRecord) {
+	t.Helper()
+	for _, d := range s.Records(t) {
+		if d.Checkout.OrderID == order {
+			if found.Checkout.ID != "" {
+				t.Errorf("order %s has two checkouts: %s and %s", order, found.Checkout.ID, d.Checkout.ID)
+			}
+			found = d
+		}
+	}
+	return found
+}
+
+// unchanged checks that the record is the same as before.
+func unchanged(t *testing.T, s *suite, before []checkout.CheckoutRecord) {
+	t.Helper()
+	if after := s.Records(t); !reflect.DeepEqual(after, before) {
+		t.Errorf("on record %+v\nbefore    %+v", after, before)
+	}
+}
+
+// confirmAs sends a confirm with a body of its own to a checkout of KOWHAI.
+func (s *suite) confirmAs(t *testing.T, created response, body string) response {
+	t.Helper()
+	return s.Post(t, "KOWHAI", created.CheckoutPath()+"/confirm", body)
+}
+
+// page opens the setup page of an answer.
+func (s *suite) page(t *testing.T, r response) response {
+	t.Helper()
+	return s.Send(t, http.MethodGet, r.String("direct_debit.setup_url"), "")
+}
+
+// replayed returns the answer to a replay of a create that was answered with r.
+func replayed(r response, key string) string {
+	return strings.Replace(r.Body, `"idempotent_replay":false,`, `"idempotent_replay":true,"idempotency_key":"`+key+`",`, 1)
+}
+
+// act returns an act of a test's operator.
+func act(name string) checkout.Act {
+	return checkout.Act{ID: "act_" + rand.Text(), At: time.Now().UTC().Truncate(time.Millisecond), Operator: "test", Name: name}
 }
 
 // longestName returns the largest number of characters of a student's name: that of the contract, or of Salesforce's own fields.

@@ -12,8 +12,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,9 +25,11 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -211,6 +215,8 @@ func (k *talk) do(t *testing.T, line string) {
 			t.Fatal(err)
 		}
 		(&suite{k.Sandbox}).works(t)
+	case line == "the service has done its work":
+		(&suite{k.Sandbox}).works(t)
 	case line == "the operator retries the failed events":
 		(&suite{k.Sandbox}).retryEvents(t)
 	case scans(line, "the operator withdraws the agreement of %s", &text):
@@ -219,17 +225,17 @@ func (k *talk) do(t *testing.T, line string) {
 	case scans(line, "the retention erases {checkout %d}", &number):
 		k.retain(t, k.names.meaning(fmt.Sprintf("{checkout %d}", number)))
 	default:
-		// Such as: KOWHAI is configured with "active": false. The value null removes a member.
-		provider, member, found := strings.Cut(line, " is configured with ")
+		// Such as: KOWHAI and TUI are configured with "active": false. The value null removes a member.
+		codes, member, found := strings.Cut(strings.Replace(line, " are ", " is ", 1), " is configured with ")
 		if !found {
 			t.Fatalf("nothing is done by %q", line)
 		}
-		k.Configure(t, with(t, providersFile(t), provider, member))
+		k.Configure(t, with(t, providersFile(t), strings.Split(codes, " and "), member))
 	}
 }
 
-// with returns the provider file in which a member of one provider has another value.
-func with(t *testing.T, file, code, member string) string {
+// with returns the provider file in which a member of some providers has another value.
+func with(t *testing.T, file string, codes []string, member string) string {
 	t.Helper()
 	var all struct {
 		Providers []map[string]json.RawMessage `json:"providers"`
@@ -239,7 +245,7 @@ func with(t *testing.T, file, code, member string) string {
 		t.Fatal(err)
 	}
 	for _, p := range all.Providers {
-		if string(p["provider_code"]) != strconv.Quote(code) {
+		if !slices.ContainsFunc(codes, func(code string) bool { return string(p["provider_code"]) == strconv.Quote(code) }) {
 			continue
 		}
 		for name, value := range changed {
@@ -307,7 +313,22 @@ func (k *talk) send(t *testing.T, r request) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	object, _ := apiclient.ParseObject(body)
+	if err := sandbox.Document().Check(apidoc.Exchange{Method: r.method, Path: strings.TrimPrefix(r.path, k.basePath(t)), Request: r.body,
+		Status: res.StatusCode, Header: res.Header, Body: string(body), JSON: object}); err != nil {
+		t.Errorf("%s %s answers %d %s, which is not in the document: %v", r.method, r.path, res.StatusCode, body, err)
+	}
 	return res, string(body)
+}
+
+// basePath returns the path under which the service is, or "".
+func (k *talk) basePath(t *testing.T) string {
+	t.Helper()
+	base, err := url.Parse(k.Config.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base.Path
 }
 
 // hear shows the events that have arrived since the last call.

@@ -68,6 +68,9 @@ func randomCents(r *rand.Rand, limit money.Cents) money.Cents {
 	return 1 + money.Cents(r.Int64N(int64(min(bound, limit))))
 }
 
+// members are the members of a JSON object.
+type members = map[string]any
+
 // randomCreate generates a create of TUI whose plan adds up.
 func randomCreate(r *rand.Rand, id string) string {
 	plan := money.Instalments{Number: 1 + r.IntN(60)}
