@@ -87,8 +87,6 @@ const (
 	settledSetup = 10 * time.Second
 	// refusedPause is the pause after a refusal of the CRM.
 	refusedPause = 10 * time.Minute
-	// takeoverPause is the pause before a second write where another process may have a call under way.
-	takeoverPause = 2 * time.Minute
 
 	firstSyncPause   = 250 * time.Millisecond
 	longestSyncPause = 15 * time.Second
@@ -102,6 +100,3 @@ func SyncPause(attempt int, refused bool) time.Duration {
 	}
 	return min(firstSyncPause<<min(max(attempt-1, 0), 10), longestSyncPause)
 }
-
-// TakeoverPause returns the pause before the second write after a lease that was taken over.
-func TakeoverPause() time.Duration { return takeoverPause }

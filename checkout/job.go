@@ -165,8 +165,6 @@ type Lease struct {
 	Attempts int           // made before, and recorded
 	Cursor   string        // as the latest Outcome left it
 	For      time.Duration // the length of the lease, from when it was made
-	// Takeover is set where the lease before it was neither settled nor given back: its holder may still be at work.
-	Takeover bool
 }
 
 // Outcome is the result of an attempt at a job.

@@ -39,7 +39,6 @@ func TestNoPauseIsLongerThanTheLongestOfItsKind(t *testing.T) {
 		pause, _ := checkout.NoticePause(attempts)
 		within(checkout.JobNotify, attempts, pause)
 	}
-	within(checkout.JobSync, 1, checkout.TakeoverPause())
 	within(checkout.JobSync, 1, openedNow(t).Next.Job(checkout.JobSync, "", noon, 10*time.Second).Due.Sub(noon))
 }
 

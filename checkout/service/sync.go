@@ -5,46 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// written is the progress of a sync job: the newest revision that the CRM was told whole, and the time until which another process may
-// have an older one under way; zero without one. What is written before then is written once more.
-type written struct {
-	revision int64
-	beside   time.Time
-}
-
-func parseWritten(cursor string) (w written) {
-	revision, beside, _ := strings.Cut(cursor, " ")
-	w.revision, _ = strconv.ParseInt(revision, 10, 64) // 0 before the first
-	if ms, err := strconv.ParseInt(beside, 10, 64); err == nil {
-		w.beside = time.UnixMilli(ms).UTC()
-	}
-	return w
-}
-
-func (w written) String() string {
-	text := strconv.FormatInt(w.revision, 10)
-	if !w.beside.IsZero() {
-		text += " " + strconv.FormatInt(w.beside.UnixMilli(), 10)
-	}
-	return text
-}
-
-// sync makes the CRM say what the store says of a checkout. A write after a lease that was taken over is made once more two minutes
-// later, when no call of its former holder can be under way.
+// sync makes the CRM say what the store says of a checkout. The cursor is the newest revision that the CRM was told whole. A call of a
+// former holder of the lease may still be under way: the CRM writes no older revision over a newer one.
 func (s *Service) sync(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
 	if s.cfg.CRM == nil { // an operator's act; the store is the record
 		return checkout.Outcome{State: checkout.JobDropped, Cursor: l.Cursor}, nil
-	}
-	w := parseWritten(l.Cursor)
-	if l.Takeover {
-		w.beside = s.now().Add(checkout.TakeoverPause())
-		l.Cursor = w.String()
 	}
 	e, err := s.enrolment(ctx, l.Job.CheckoutID)
 	switch {
@@ -53,19 +22,11 @@ func (s *Service) sync(ctx context.Context, l checkout.Lease) (o checkout.Outcom
 	case e == nil, e.Checkout.Erased():
 		return checkout.Outcome{State: checkout.JobDropped, Cursor: l.Cursor}, nil
 	}
-	e.Written = w.revision
+	e.Written, _ = strconv.ParseInt(l.Cursor, 10, 64) // 0 before the first
 	if err := s.cfg.CRM.Sync(ctx, *e); err != nil {
 		return s.unsynced(ctx, l, *e, err)
 	}
-	w.revision = e.Checkout.Revision
-	o = checkout.Outcome{State: checkout.JobDone, Attempts: 1}
-	if left := w.beside.Sub(s.now()); left > 0 {
-		o.State, o.Pause = checkout.JobPending, min(left, checkout.TakeoverPause())
-	} else {
-		w.beside = time.Time{}
-	}
-	o.Cursor = w.String()
-	return o, nil
+	return checkout.Outcome{State: checkout.JobDone, Attempts: 1, Cursor: strconv.FormatInt(e.Checkout.Revision, 10)}, nil
 }
 
 // unsynced returns the outcome of a call that failed.

@@ -85,13 +85,6 @@ func (c *crm) calls() int {
 	return n
 }
 
-// times returns how often the CRM was told something that it took.
-func (c *crm) times() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.told)
-}
-
 // latest returns what the CRM was told last.
 func (c *crm) latest(t *testing.T) checkout.Enrolment {
 	t.Helper()
@@ -210,11 +203,7 @@ func TestWithoutTheCRMEnrolmentsGoOn(t *testing.T) {
 				}
 				w.reports.take()
 				c.answers(nil)
-				within := time.Minute
-				if name == "it panics" { // and is told once more, as after any lease that was left behind
-					within = 3 * time.Minute
-				}
-				w.runFor(t, within)
+				w.runFor(t, time.Minute)
 				w.wantToday(t, "")
 				for _, order := range orders {
 					i := slices.IndexFunc(c.told, func(e checkout.Enrolment) bool { return e.Checkout.OrderID == order && e.Agreement != nil })
@@ -333,51 +322,6 @@ func TestChangesThatFollowEachOtherAreOneCall(t *testing.T) {
 		w.runFor(t, 15*time.Second)
 		if e := c.latest(t); c.calls() != 1 || e.Checkout.Setup.Mandate != checkout.MandateActive {
 			t.Errorf("the CRM has %s, want it active by one call", e.Checkout.Setup.Mandate)
-		}
-	})
-}
-
-// A process that died or paused may still have a call under way: what is written then is written once more two minutes later, whatever
-// fails or comes between.
-func TestAfterATakeoverTheCRMIsToldTwice(t *testing.T) {
-	for name, first := range map[string]error{"nothing": nil, "an attempt that fails": errBroken, "a CRM that takes no calls": ports.ErrBusy} {
-		t.Run(name, func(t *testing.T) {
-			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-				w.crashed(t, "KOWHAI", "ORDER-1")
-				c.says(first)
-				time.AfterFunc(20*time.Second, func() { c.answers(nil) })
-				defer w.background(t)()
-				time.Sleep(time.Minute)
-				if c.times() != 1 || w.jobs(t, "ORDER-1", checkout.JobSync)[0].State != checkout.JobPending {
-					t.Errorf("the CRM was told %d times within a minute, want once", c.times())
-				}
-				time.Sleep(2 * time.Minute)
-				if j := w.jobs(t, "ORDER-1", checkout.JobSync)[0]; c.times() != 2 || j.State != checkout.JobDone {
-					t.Errorf("the CRM was told %d times after three minutes, and the job is %s; want twice, and it done", c.times(), j.State)
-				}
-				time.Sleep(time.Hour)
-				if c.times() != 2 {
-					t.Errorf("the CRM was told %d times in all", c.times())
-				}
-			})
-		})
-	}
-	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-		w.crashed(t, "KOWHAI", "ORDER-1")
-		defer w.background(t)()
-		time.Sleep(30 * time.Second)
-		o := w.records(t)["ORDER-1"].Checkout
-		change, err := checkout.Cancel{Reason: checkout.Some("x")}.Decide(o, w.clock.now())
-		must(t, err)
-		_, _, err = w.store.UpdateCheckout(t.Context(), o, 0, func(checkout.Checkout) (checkout.Change, error) { return change, nil })
-		must(t, err)
-		time.Sleep(10 * time.Second)
-		if e := c.latest(t); c.times() != 2 || !e.Checkout.Ended() {
-			t.Errorf("ten seconds after a change the CRM was told %d times, the last of %s", c.times(), e.Checkout.Status)
-		}
-		time.Sleep(2 * time.Minute)
-		if c.times() != 3 {
-			t.Errorf("the CRM was told %d times in all, want the change once more", c.times())
 		}
 	})
 }

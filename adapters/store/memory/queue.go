@@ -135,10 +135,9 @@ func (s *Store) hastenNotices(checkoutID string, now time.Time) {
 
 // lease leases the job.
 func (j *job) lease(now time.Time, d time.Duration) checkout.Lease {
-	takeover := !j.until.IsZero()
 	j.token++
 	j.again, j.until = false, stored(now.Add(d))
-	return checkout.Lease{Job: j.Job, Token: j.token, Attempts: j.Attempts, Cursor: j.Progress, For: d, Takeover: takeover}
+	return checkout.Lease{Job: j.Job, Token: j.token, Attempts: j.Attempts, Cursor: j.Progress, For: d}
 }
 
 // Enqueue implements [ports.Queue].

@@ -59,11 +59,11 @@ const (
 		WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'notify' AND settled_ms = 0 AND due_ms > ` + clock
 
 	// The job of a request is leased to it unless somebody has it, or must have it first.
-	leaseEntered = `UPDATE @.jobs AS j ` + newToken + `$4 FROM (SELECT leased_until_ms AS was FROM @.jobs` + thisJob + ` FOR UPDATE) AS o` + thisJob + `
-		AND settled_ms = 0 AND (was <= ` + clock + ` OR was > ` + clock + ` + $6)
+	leaseEntered = `UPDATE @.jobs AS j ` + newToken + `$4` + thisJob + ` AND settled_ms = 0
+		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $6)
 		AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = j.kind
 			AND j.kind = 'deliver' AND e.settled_ms = 0 AND e.position < $5)
-		RETURNING ` + jobColumns + `, was`
+		RETURNING ` + jobColumns
 
 	selectDue = `SELECT ` + jobColumns + ` FROM @.jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
 		AND (due_ms <= ` + clock + ` OR due_ms > ` + clock + ` + $3)
@@ -114,28 +114,15 @@ func (b *batch) enter(jobs []checkout.Job, hold time.Duration) []checkout.Lease 
 			continue
 		}
 		b.add(leaseEntered, j.ProviderCode, j.CheckoutID, j.ID, hold.Milliseconds(), jobs[0].Position, maxLeaseMS).Query(func(found pgx.Rows) error {
-			list, err := pgx.CollectRows(found, scan[leased])
+			list, err := pgx.CollectRows(found, scan[rows.Job])
 			for _, r := range list {
-				leases[i] = r.before().Lease(hold)
+				r.Token-- // as it was before
+				leases[i] = r.Lease(hold)
 			}
 			return err
 		})
 	}
 	return leases
-}
-
-// leased is a job that was leased, with the end of the lease before.
-type leased struct {
-	rows.Job
-	wasUntilMS int64
-}
-
-func (l *leased) Fields() []any { return append(l.Job.Fields(), &l.wasUntilMS) }
-
-// before returns the job as it was before its lease.
-func (l leased) before() rows.Job {
-	l.Token, l.LeasedUntilMS = l.Token-1, l.wasUntilMS
-	return l.Job
 }
 
 // entered returns the leases that were made.

@@ -66,8 +66,7 @@ func (r Job) Record() checkout.JobRecord {
 
 // Lease returns the lease that follows the latest one of the row.
 func (r Job) Lease(length time.Duration) checkout.Lease {
-	return checkout.Lease{Job: r.Job(), Token: r.Token + 1, Attempts: int(r.Attempts), Cursor: r.Cursor, For: length,
-		Takeover: r.LeasedUntilMS != 0}
+	return checkout.Lease{Job: r.Job(), Token: r.Token + 1, Attempts: int(r.Attempts), Cursor: r.Cursor, For: length}
 }
 
 // Moment is a row of the table moments. Its columns are provider_code, checkout_id, id, position, at_ms, kind, actor, request_id,

@@ -153,7 +153,7 @@ func TestTheStateOfAJobComesBack(t *testing.T) {
 	want.Due = Time(row.LeasedUntilMS)
 	equal(t, row.Record(), nil, want)
 	equal(t, row.Lease(time.Minute), nil, checkout.Lease{Job: row.Job(), Token: row.Token + 1, Attempts: int(row.Attempts),
-		Cursor: row.Cursor, For: time.Minute, Takeover: true})
+		Cursor: row.Cursor, For: time.Minute})
 }
 
 func TestEveryFieldOfAMomentAndAnActComesBack(t *testing.T) {

@@ -327,7 +327,6 @@ func (w *world) play() {
 	w.model.settled()
 	w.model.catchUp()
 	if w.plan.era > 0 && w.decides("time passes") {
-		w.rest("the world", checkout.TakeoverPause()) // or else the CRM still has to be told a second time
 		w.ages(eras[w.plan.era])
 	}
 }
