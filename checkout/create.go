@@ -180,53 +180,32 @@ func (c Create) instalments() money.Instalments {
 type Facts struct {
 	Mode        catalogue.Mode // the provider's
 	Environment catalogue.Environment
-	Keyring     Keyring // of the setup tokens
-	Now         time.Time
 
 	ByKey   *Checkout         // to which the request's idempotency key is bound
 	ByOrder *Checkout         // of the request's order
 	Course  *catalogue.Course // of the caller's catalogue, that the request names; it is ignored unless NeedsCourse
 }
 
-// Decision is the result of a create that is not refused.
-type Decision struct {
-	Action Action
-	Intent Intent // of the new checkout
-}
-
-// Action is the kind of a decision.
-type Action int
-
-const (
-	Open         Action = iota + 1 // a new checkout
-	Replay                         // the checkout that the order opened before, as it is
-	ReplayRenews                   // the same, with a next setup token
-)
-
 // Decide decides a checked create: the first rows of the contract's table (section 3) in their order, after the rows for
-// requests that are refused whatever their intent is.
-func (c Create) Decide(f Facts) (Decision, error) {
+// requests that are refused whatever their intent is. Without an error it opens a checkout with this intent or, where the order has one,
+// is a replay.
+func (c Create) Decide(f Facts) (Intent, error) {
 	want, unresolved := c.resolve(f)
 	switch differing := f.differing(want); {
 	case f.excludedByMode(c):
-		return Decision{}, c.Check(f.Mode)
+		return Intent{}, c.Check(f.Mode)
 	case f.keyTaken(c):
-		return Decision{}, refuseKeyTaken()
+		return Intent{}, refuseKeyTaken()
 	case unresolved != nil:
-		return Decision{}, unresolved
+		return Intent{}, unresolved
 	case f.ByOrder == nil:
-		return Decision{Action: Open, Intent: want}, nil
+		return want, nil
 	case f.ByOrder.Status == Cancelled: // whatever the intent is
-		return Decision{}, f.ByOrder.Replayable()
+		return Intent{}, f.ByOrder.Replayable()
 	case len(differing) > 0:
-		return Decision{}, RefuseIntent(differing)
-	case f.ByOrder.Replayable() != nil:
-		return Decision{}, f.ByOrder.Replayable()
-	case f.ByOrder.Status == Confirmed, f.ByOrder.TokenFresh(f.Keyring, f.Now):
-		return Decision{Action: Replay}, nil
-	default:
-		return Decision{Action: ReplayRenews}, nil
+		return Intent{}, refuseIntent(differing)
 	}
+	return want, f.ByOrder.Replayable()
 }
 
 // NeedsCourse reports whether Decide needs the course that a checked create names. It does not where the create is

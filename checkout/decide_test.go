@@ -17,11 +17,6 @@ import (
 // The tests of this file are the contract's table of states and transitions (section 3), row by row in its order. A case
 // is named for its row; cases below a row say what goes before what.
 
-const (
-	stale = false // no setup token is returned again
-	fresh = true
-)
-
 // refusalOf returns the code and the fields of a refusal.
 func refusalOf(err error) (code checkout.Code, named []string) {
 	refusal, ok := errors.AsType[*checkout.Error](err)
@@ -59,7 +54,8 @@ func TestDecideCreate(t *testing.T) {
 	spelt := other // has bound by a header what is the default key of the request's order
 	spelt.IdempotencyKey = "TUI:ORDER-1"
 
-	const none, legacy, authoritative = checkout.Action(0), catalogue.Legacy, catalogue.Authoritative
+	const legacy, authoritative = catalogue.Legacy, catalogue.Authoritative
+	var none checkout.Intent
 	keyTaken := []string{"Idempotency-Key", "provider.provider_order_id"}
 	course := []string{"course.course_code"}
 
@@ -67,70 +63,58 @@ func TestDecideCreate(t *testing.T) {
 		name   string
 		cmd    checkout.Create
 		facts  checkout.Facts
-		fresh  bool
-		action checkout.Action
 		intent checkout.Intent
 		code   checkout.Code
 		fields []string
 	}{
-		{"(none), POST create", cmd, checkout.Facts{Mode: legacy}, stale, checkout.Open, intent, "", nil},
-		{"(none), POST create of a course", byCourse, checkout.Facts{Mode: authoritative, Course: &nzdip}, stale,
-			checkout.Open, resolved, "", nil},
-		{"(none), POST create that has no intent", byCourse, checkout.Facts{Mode: authoritative}, stale,
-			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"(none), POST create", cmd, checkout.Facts{Mode: legacy}, intent, "", nil},
+		{"(none), POST create of a course", byCourse, checkout.Facts{Mode: authoritative, Course: &nzdip}, resolved, "", nil},
+		{"(none), POST create that has no intent", byCourse, checkout.Facts{Mode: authoritative}, none, checkout.CodeValidation, course},
 		{"(none), POST create with the idempotency key of another order", under("key-1", cmd),
-			checkout.Facts{Mode: legacy, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+			checkout.Facts{Mode: legacy, ByKey: &keyOfOther}, none, checkout.CodeIntentConflict, keyTaken},
 		{"(none), POST create whose default key another order has bound", cmd,
-			checkout.Facts{Mode: legacy, ByKey: &spelt}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+			checkout.Facts{Mode: legacy, ByKey: &spelt}, none, checkout.CodeIntentConflict, keyTaken},
 		{"the key of another order goes before an intent that is missing", under("key-1", byCourse),
-			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, none, checkout.CodeIntentConflict, keyTaken},
 
-		{"(none), POST create that only the other mode allows", cmd, checkout.Facts{Mode: authoritative, Course: &nzdip}, stale,
-			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"(none), POST create that only the other mode allows", cmd, checkout.Facts{Mode: authoritative, Course: &nzdip}, none, checkout.CodeValidation, course},
 		{"a mode that is excluded goes before the key of another order", under("key-1", cmd),
-			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, stale, none, checkout.Intent{}, checkout.CodeValidation, course},
+			checkout.Facts{Mode: authoritative, ByKey: &keyOfOther}, none, checkout.CodeValidation, course},
 		{"an order on record is judged by the mode in which it was opened", cmd,
-			checkout.Facts{Mode: authoritative, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: authoritative, ByOrder: &stored}, intent, "", nil},
 		{"an order on record is judged by its catalogue, which was removed", byCourse,
-			checkout.Facts{Mode: legacy, ByOrder: &enrolled}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &enrolled}, resolved, "", nil},
 		{"an order that was opened in the provider's mode, POST create that only the other allows", cmd,
-			checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, fresh, none, checkout.Intent{}, checkout.CodeValidation, course},
+			checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, none, checkout.CodeValidation, course},
 
 		{"direct_debit_setup_required, POST create, same order id, same canonical intent", cmd,
-			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
-		{"the setup URL and token are reissued when they are not fresh", cmd,
-			checkout.Facts{Mode: legacy, ByOrder: &stored}, stale, checkout.ReplayRenews, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, intent, "", nil},
 		{"under another idempotency key", under("key-1", cmd),
-			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, intent, "", nil},
 		{"found by its key as well", cmd,
-			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &stored}, fresh, checkout.Replay, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &stored}, intent, "", nil},
 		{"with the idempotency key of another order", under("key-1", cmd),
-			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, none, checkout.CodeIntentConflict, keyTaken},
 
 		{"direct_debit_setup_required, POST create, same order id, materially different intent", dearer,
-			checkout.Facts{Mode: legacy, ByOrder: &stored}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict,
+			checkout.Facts{Mode: legacy, ByOrder: &stored}, none, checkout.CodeIntentConflict,
 			[]string{"pricing.course_price", "pricing.upfront_payment"}},
-		{"that has no intent", otherCourse, checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, fresh,
-			none, checkout.Intent{}, checkout.CodeValidation, course},
+		{"that has no intent", otherCourse, checkout.Facts{Mode: authoritative, ByOrder: &enrolled}, none, checkout.CodeValidation, course},
 		{"the key of another order goes before a different intent", under("key-1", dearer),
-			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, fresh, none, checkout.Intent{}, checkout.CodeIntentConflict, keyTaken},
+			checkout.Facts{Mode: legacy, ByOrder: &stored, ByKey: &keyOfOther}, none, checkout.CodeIntentConflict, keyTaken},
 
 		{"confirmed, POST create, same order id, same canonical intent", cmd,
-			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, stale, checkout.Replay, checkout.Intent{}, "", nil},
+			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, intent, "", nil},
 		{"confirmed, POST create, same order id, materially different intent", dearer,
-			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, stale, none, checkout.Intent{}, checkout.CodeIntentConflict,
+			checkout.Facts{Mode: legacy, ByOrder: &confirmed}, none, checkout.CodeIntentConflict,
 			[]string{"pricing.course_price", "pricing.upfront_payment"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.facts.Environment, tt.facts.Keyring, tt.facts.Now = catalogue.Sandbox, keyring(t), noon
-			if !tt.fresh {
-				tt.facts.Now = noon.Add(6*day + 1)
-			}
-			decision, err := tt.cmd.Decide(tt.facts)
+			tt.facts.Environment = catalogue.Sandbox
+			intent, err := tt.cmd.Decide(tt.facts)
 			code, named := refusalOf(err)
-			if want := (checkout.Decision{Action: tt.action, Intent: tt.intent}); decision != want || code != tt.code ||
-				!slices.Equal(named, tt.fields) || (err != nil) != (code != "") {
-				t.Errorf("Decide = %+v, %v; want %+v, code %q, fields %q", decision, err, want, tt.code, tt.fields)
+			if intent != tt.intent || code != tt.code || !slices.Equal(named, tt.fields) || (err != nil) != (code != "") {
+				t.Errorf("Decide = %+v, %v; want %+v, code %q, fields %q", intent, err, tt.intent, tt.code, tt.fields)
 			}
 			if tt.cmd.NeedsCourse(tt.facts) {
 				return
@@ -138,8 +122,8 @@ func TestDecideCreate(t *testing.T) {
 			// A course that is not needed changes nothing, whatever it is.
 			for _, c := range []*catalogue.Course{nil, &nzdip, {}} {
 				tt.facts.Course = c
-				if got, err := tt.cmd.Decide(tt.facts); got != decision || (err == nil) != (code == "") {
-					t.Errorf("Decide with course %+v = %+v, %v; want %+v", c, got, err, decision)
+				if got, err := tt.cmd.Decide(tt.facts); got != intent || (err == nil) != (code == "") {
+					t.Errorf("Decide with course %+v = %+v, %v; want %+v", c, got, err, intent)
 				}
 			}
 		})

@@ -28,25 +28,25 @@ func ExampleCreate_Decide() {
 		return
 	}
 	now := time.Date(2027, 1, 15, 3, 0, 0, 0, time.UTC)
-	facts := checkout.Facts{Mode: catalogue.Legacy, Environment: catalogue.Sandbox, Keyring: keyring, Now: now}
+	facts := checkout.Facts{Mode: catalogue.Legacy, Environment: catalogue.Sandbox}
 
-	decision, err := first.Decide(facts) // nothing is on record
-	fmt.Println(decision.Action == checkout.Open, err)
-	opened := first.Open(decision.Intent, checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: now,
+	intent, err := first.Decide(facts) // nothing is on record
+	fmt.Println(intent.CourseName, err)
+	opened := first.Open(intent, checkout.Opening{ID: "TUI-1795132800000-aaaaaaaaaaaaaaaa", Now: now,
 		Environment: catalogue.Sandbox, Token: keyring.Issue(1, now.Add(7*24*time.Hour))})
 	order := opened.Next
 	fmt.Println(order.Status, opened.Jobs[0].Name, opened.Jobs[1].Kind)
 
 	facts.ByOrder = &order
 	for _, cmd := range []checkout.Create{send(" Certificate in Wellbeing "), send("Certificate in Baking")} {
-		decision, err := cmd.Decide(facts)
-		fmt.Println(decision.Action == checkout.Replay, err)
+		_, err := cmd.Decide(facts)
+		fmt.Println(err)
 	}
 	// Output:
-	// true <nil>
+	// Certificate in Wellbeing <nil>
 	// direct_debit_setup_required checkout.created sync
-	// true <nil>
-	// false this order already has a checkout with a different enrolment intent; nothing was changed: send the first intent again, or use a new provider_order_id: course.course_name is Certificate in Wellbeing on the existing checkout, not Certificate in Baking; an order cannot be changed
+	// <nil>
+	// this order already has a checkout with a different enrolment intent; nothing was changed: send the first intent again, or use a new provider_order_id: course.course_name is Certificate in Wellbeing on the existing checkout, not Certificate in Baking; an order cannot be changed
 }
 
 // A confirm is decided twice: before its agreement is prepared, which takes time, and for good with what was prepared.

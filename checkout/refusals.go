@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Code says why a request is refused: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
@@ -53,7 +52,6 @@ type Error struct {
 	Code    Code
 	Message string
 	Faults  []Fault
-	Wait    time.Duration // before the same request is sent again; 0: as usual for the code
 }
 
 // Error returns the message with every fault.
@@ -131,8 +129,7 @@ func refuseKeyTaken() *Error {
 		Fault{FieldOrderID, "is not the order that the Idempotency-Key belongs to"})
 }
 
-// RefuseIntent refuses a create whose order is on record with another intent: here, or in a CRM outside of the store.
-func RefuseIntent(differing []Fault) *Error {
+func refuseIntent(differing []Fault) *Error {
 	return refuse(CodeIntentConflict,
 		"this order already has a checkout with a different enrolment intent; nothing was changed: "+
 			"send the first intent again, or use a new provider_order_id", differing...)
@@ -193,11 +190,4 @@ func refuseTermsChanged() *Error {
 // Busy refuses a request that could not be served in time, and may be sent again.
 func Busy() *Error {
 	return refuse(CodeBusy, "the service is busy; wait as long as Retry-After says and send the same request again")
-}
-
-// BusyFor is Busy where the request will not be served earlier than after a time.
-func BusyFor(wait time.Duration) *Error {
-	e := Busy()
-	e.Wait = wait
-	return e
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -83,28 +84,29 @@ func (c *createCall) run(ctx context.Context) (stored checkout.Checkout, isNew b
 // attemptCreate makes one attempt: it reads the facts, decides, and stores the outcome. The error is ports.ErrDuplicate if the order or
 // the key was taken meanwhile.
 func (c *createCall) attemptCreate(ctx context.Context, look bool) (stored checkout.Checkout, isNew bool, err error) {
-	facts, err := c.facts(ctx, look)
+	now := c.now()
+	facts, err := c.facts(ctx, look, now)
 	if err != nil {
 		return stored, false, err
 	}
-	decision, err := c.cmd.Decide(facts)
+	intent, err := c.cmd.Decide(facts)
 	switch {
 	case err != nil:
 		if facts.ByOrder != nil {
 			c.Refused(c.caller, facts.ByOrder.ID, c.cmd.RequestID, err)
 		}
 		return stored, false, err
-	case decision.Action == checkout.Open:
-		stored, err = c.open(ctx, decision.Intent, facts)
+	case facts.ByOrder == nil:
+		stored, err = c.open(ctx, intent, now)
 		return stored, true, err
 	}
-	stored, err = c.replay(ctx, *facts.ByOrder, decision.Action == checkout.ReplayRenews)
+	stored, err = c.replay(ctx, *facts.ByOrder)
 	return stored, false, err
 }
 
 // facts reads what a create is decided by. The order and the key are looked up only if look is true.
-func (c *createCall) facts(ctx context.Context, look bool) (f checkout.Facts, err error) {
-	f = checkout.Facts{Mode: c.provider.Mode, Environment: c.cfg.Environment, Keyring: c.cfg.Keyring, Now: c.now()}
+func (c *createCall) facts(ctx context.Context, look bool, now time.Time) (f checkout.Facts, err error) {
+	f = checkout.Facts{Mode: c.provider.Mode, Environment: c.cfg.Environment}
 	code, key := c.provider.Code, c.cmd.Key()
 	if look {
 		order := checkout.Reference{ProviderCode: code, OrderID: c.cmd.OrderID.Value}
@@ -121,14 +123,14 @@ func (c *createCall) facts(ctx context.Context, look bool) (f checkout.Facts, er
 		return f, nil
 	}
 	course := c.cmd.CourseCode.Value
-	f.Course, err = found(c.courses.Get(f.Now, [2]string{code, course}, func() (catalogue.Course, error) {
+	f.Course, err = found(c.courses.Get(now, [2]string{code, course}, func() (catalogue.Course, error) {
 		return c.cfg.Store.Course(ctx, code, course)
 	}))
 	if err != nil {
 		return f, c.fail(ctx, "read the course", err)
 	}
 	if f.Course != nil {
-		today := f.Course.On(money.DateOf(f.Now.In(c.zone)))
+		today := f.Course.On(money.DateOf(now.In(c.zone)))
 		f.Course = &today
 	}
 	return f, nil
@@ -136,14 +138,14 @@ func (c *createCall) facts(ctx context.Context, look bool) (f checkout.Facts, er
 
 // open stores a new checkout, and attempts the jobs that follow. The refusal is VALIDATION_ERROR where the CRM cannot take a value of the
 // request.
-func (c *createCall) open(ctx context.Context, intent checkout.Intent, f checkout.Facts) (checkout.Checkout, error) {
+func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.Time) (checkout.Checkout, error) {
 	var entropy [10]byte
 	if _, err := io.ReadFull(c.cfg.Rand, entropy[:]); err != nil {
 		return checkout.Checkout{}, fmt.Errorf("generate a checkout id: %w", err)
 	}
 	life := c.cfg.SetupLifetime(c.cmd.OrderID.Value)
-	change := c.cmd.Open(intent, checkout.Opening{ID: checkout.NewID(c.provider.Code, f.Now, entropy), Now: f.Now,
-		Environment: c.cfg.Environment, Token: c.cfg.Keyring.Issue(1, f.Now.Add(life))})
+	change := c.cmd.Open(intent, checkout.Opening{ID: checkout.NewID(c.provider.Code, now, entropy), Now: now,
+		Environment: c.cfg.Environment, Token: c.cfg.Keyring.Issue(1, now.Add(life))})
 	if c.cfg.CRM != nil {
 		faults := c.cfg.CRM.Check(checkout.Enrolment{Environment: c.cfg.Environment, Checkout: change.Next})
 		if err := c.cmd.RefusedByCRM(faults); err != nil {
@@ -165,11 +167,12 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, f checkou
 }
 
 // replay answers with the checkout on record, with a next setup token if the latest is to be renewed.
-func (c *createCall) replay(ctx context.Context, stored checkout.Checkout, renew bool) (checkout.Checkout, error) {
-	if renew {
-		change, err := c.updateLater(ctx, c.provider, stored, func(c0 checkout.Checkout) (checkout.Change, error) {
-			return c0.Renew(c.cfg.Keyring, c.now(), c.cfg.SetupLifetime(c0.OrderID), c.cmd.Actor, c.cmd.RequestID), c0.Replayable()
-		})
+func (c *createCall) replay(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
+	renew := func(latest checkout.Checkout) (checkout.Change, error) {
+		return latest.Renew(c.cfg.Keyring, c.now(), c.cfg.SetupLifetime(latest.OrderID), c.cmd.Actor, c.cmd.RequestID), latest.Replayable()
+	}
+	if change, _ := renew(stored); change.Changes() {
+		change, err := c.updateLater(ctx, c.provider, stored, renew)
 		if err != nil {
 			return stored, err
 		}

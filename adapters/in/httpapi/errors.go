@@ -67,7 +67,7 @@ func problemOf(err error) (p *problem, ok bool) {
 	}
 	p = &problem{status: web.APIStatus(refusal.Code), code: string(refusal.Code), message: refusal.Message, faults: refusal.Faults}
 	if refusal.Code == checkout.CodeBusy {
-		p.code, p.retryAfter = codeInternal, max(web.BusyFor, refusal.Wait)
+		p.code, p.retryAfter = codeInternal, web.BusyFor
 	}
 	return p, true
 }

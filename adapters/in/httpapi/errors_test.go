@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
@@ -73,13 +72,6 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 		if got := w.Header().Get("Retry-After"); (got == "1") != (code == checkout.CodeBusy) {
 			t.Errorf("%s: Retry-After = %q", code, got)
 		}
-	}
-}
-
-func TestABusyServiceMaySayForHowLong(t *testing.T) {
-	w := do(handler(&stub{err: checkout.BusyFor(time.Minute)}), request("GET", "/v1/provider-checkouts/id", ""))
-	if got := w.Header().Get("Retry-After"); w.Code != http.StatusServiceUnavailable || got != "60" {
-		t.Errorf("status %d, Retry-After %q; want 503 and 60", w.Code, got)
 	}
 }
 

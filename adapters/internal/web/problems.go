@@ -55,7 +55,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if refusal.Code == checkout.CodeBusy {
-		SetRetryAfter(w.Header(), max(BusyFor, refusal.Wait))
+		SetRetryAfter(w.Header(), BusyFor)
 	}
 	s.problem(w, r, PageStatus(refusal.Code), "")
 }

@@ -132,11 +132,11 @@ func (m *model) intentOf(cmd checkout.Create) checkout.Intent {
 	if cmd.ProviderCode.Value != "KOWHAI" {
 		facts.Mode, facts.Course = catalogue.Legacy, nil
 	}
-	d, err := cmd.Decide(facts)
+	intent, err := cmd.Decide(facts)
 	if err != nil {
 		panic(err) // no actor draws such a create
 	}
-	return d.Intent
+	return intent
 }
 
 // stored returns what is on record of an order, or nil.
