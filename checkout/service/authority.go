@@ -10,23 +10,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // creditorLife is the time after which the processor is asked again who debits for an account.
 const creditorLife = time.Minute
-
-// creditors are the processor's answers about the accounts of providers.
-type creditors struct {
-	known  *bounded.Cache[checkout.Account, checkout.Creditor]
-	asking *locks // by account
-}
-
-func newCreditors() creditors {
-	return creditors{bounded.NewCache[checkout.Account, checkout.Creditor](creditorLife, cacheSize), &locks{}}
-}
 
 // termsOf returns the operator's terms for a provider's payers, in which the authority says who debits them: as the processor says
 // it and, where the processor does not say, as the terms do. The error is BUSY where the processor cannot be asked and nothing is
@@ -52,16 +41,16 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 		return checkout.Creditor{}, nil
 	}
 	account, lasting := accountOf(p), context.WithoutCancel(ctx) // others may wait for the answer too
-	if known, ok := s.creditors.known.Latest(account); ok {
-		if _, fresh := s.creditors.known.Fresh(s.now(), account); !fresh {
-			s.creditors.known.Put(s.now(), account, known) // nobody else asks meanwhile, nor soon after a failure
+	if known, ok := s.creditors.Latest(account); ok {
+		if _, fresh := s.creditors.Fresh(s.now(), account); !fresh {
+			s.creditors.Put(s.now(), account, known) // nobody else asks meanwhile, nor soon after a failure
 			go s.askCreditor(lasting, checker, p)
 		}
 		return known, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
+	ctx, cancel := context.WithTimeout(ctx, processorLimit)
 	defer cancel()
-	unlock, waited, err := s.creditors.asking.lock(ctx, fmt.Sprint(account))
+	unlock, waited, err := s.asking.lock(ctx, fmt.Sprint(account))
 	if err != nil {
 		return checkout.Creditor{}, checkout.Busy()
 	}
@@ -69,7 +58,7 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 	if !waited {
 		s.askCreditor(lasting, checker, p)
 	}
-	if known, ok := s.creditors.known.Latest(account); ok {
+	if known, ok := s.creditors.Latest(account); ok {
 		return known, nil
 	}
 	return checkout.Creditor{}, checkout.Busy()
@@ -77,10 +66,10 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 
 // askCreditor asks the processor for the creditor of a provider's account, and keeps the answer, or reports why there is no answer.
 func (s *Service) askCreditor(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) {
-	err := within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error {
+	err := within(ctx, processorLimit, func(ctx context.Context) error {
 		creditor, err := checker.CheckAccount(ctx, accountOf(p))
 		if err == nil {
-			s.creditors.known.Put(s.now(), accountOf(p), creditor)
+			s.creditors.Put(s.now(), accountOf(p), creditor)
 		}
 		return err
 	})
@@ -118,7 +107,7 @@ func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted err
 			}
 			creditor, err := CheckAccount(ctx, checker, p)
 			if err == nil {
-				s.creditors.known.Put(s.now(), accountOf(p), creditor)
+				s.creditors.Put(s.now(), accountOf(p), creditor)
 				err = s.enoughNotice(p, creditor)
 			}
 			reasons = append(reasons, err)

@@ -18,15 +18,12 @@ func TestNewRefusesAFaultyConfiguration(t *testing.T) {
 		want   string // part of the error; "" if it is accepted
 	}{
 		{"as it should be", func(*service.Config) {}, ""},
-		{"the bounds of the timeouts", func(c *service.Config) { c.PollTimeout, c.ProcessorTimeout = 10*time.Second, 10*time.Second }, ""},
 		{"no keyring", func(c *service.Config) { c.Keyring = checkout.Keyring{} }, "Keyring is missing"},
 		{"no store", func(c *service.Config) { c.Store = nil }, "Store, Processor, Printer or Sender is missing"},
 		{"a CRM of another environment", func(c *service.Config) { c.CRM = &crm{environment: catalogue.Production} },
 			"field CRM: the scripted CRM is for production"},
 		{"no clock", func(c *service.Config) { c.Now = nil }, "Now, Rand or Report is missing"},
 		{"nowhere to report to", func(c *service.Config) { c.Report = nil }, "Now, Rand or Report is missing"},
-		{"a long poll timeout", func(c *service.Config) { c.PollTimeout = 10*time.Second + 1 }, "must be from 0 to 10s"},
-		{"a negative processor timeout", func(c *service.Config) { c.ProcessorTimeout = -1 }, "must be from 0 to 10s"},
 		{"faulty terms", func(c *service.Config) { c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited"} },
 			"Terms: lender.address must be given"},
 		{"a recipient without a purpose", func(c *service.Config) { c.Recipients = []agreement.Recipient{{Name: "Bank"}} }, "field Recipients: "},

@@ -116,7 +116,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 		return stored, err
 	}
 	if stored.Setup.BillingRequestID != "" {
-		seen, err := c.observe(ctx, stored, c.cfg.ProcessorTimeout)
+		seen, err := c.observe(ctx, stored, processorLimit)
 		if err != nil { // whether the mandate is alive is not known
 			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: stored.About(), Err: err})
 			return stored, checkout.Busy()

@@ -91,7 +91,7 @@ func (s *Service) endSetup(ctx context.Context, c checkout.Checkout) (checkout.C
 	if !c.ToEnd() {
 		return c, nil
 	}
-	err := within(ctx, s.cfg.ProcessorTimeout, func(ctx context.Context) error { return s.ask(ctx, c, s.cfg.Processor.Cancel) })
+	err := within(ctx, processorLimit, func(ctx context.Context) error { return s.ask(ctx, c, s.cfg.Processor.Cancel) })
 	if err != nil {
 		return c, fmt.Errorf("end the setup of %s: %w", c.ID, err)
 	}

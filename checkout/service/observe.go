@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
-// Checkout returns the caller's checkout, with its setup as the processor reports it within Config.PollTimeout. The refusals are
+// Checkout returns the caller's checkout, with its setup as the processor reports it within a second. The refusals are
 // PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
@@ -41,41 +40,31 @@ type observed struct {
 	before, after checkout.Observation // on record when the question began, and with the answer
 }
 
-// answers are the latest answers of the processor, by billing request.
-type answers struct {
-	values *bounded.Cache[string, observed]
-	asking locks // by billing request
-}
-
-func newAnswers() *answers {
-	return &answers{values: bounded.NewCache[string, observed](observationLife, cacheSize)}
-}
-
 // answer returns the latest answer of the processor, or a new one, for which there is one question at a time for a billing request. A
 // payer who comes back must see what the setup led to, even if a poll asked a moment before. An answer from before something else was
 // learned of the setup serves no caller who knows of it. A caller that hangs up does not end the question, because others wait for its
 // answer.
 func (s *Service) answer(ctx context.Context, c checkout.Checkout, payer bool) (observed, error) {
 	id, known := c.Setup.BillingRequestID, c.Setup.Observation
-	unlock, _, err := s.answers.asking.lock(ctx, id)
+	unlock, _, err := s.asking.lock(ctx, id)
 	if err != nil {
 		return observed{}, err
 	}
 	defer unlock()
-	o, fresh := s.answers.values.Fresh(s.now(), id)
+	o, fresh := s.answers.Fresh(s.now(), id)
 	if fresh && (o.payer || !payer) && (known == o.before || known == o.after) {
 		return o, o.err
 	}
 	o = observed{payer: payer, before: known}
-	o.seen, o.err = s.observe(context.WithoutCancel(ctx), c, s.cfg.PollTimeout)
+	o.seen, o.err = s.observe(context.WithoutCancel(ctx), c, pollLimit)
 	if o.err == nil {
 		o.after = c.Observe(o.seen, s.now()).Next.Setup.Observation
 	}
-	s.answers.values.Put(s.now(), id, o)
+	s.answers.Put(s.now(), id, o)
 	return o, o.err
 }
 
-// refreshForPoll returns the checkout with its setup as fresh as the processor answers within Config.PollTimeout, or answered another
+// refreshForPoll returns the checkout with its setup as fresh as the processor answers within pollLimit, or answered another
 // poll just now. A stale answer is better than no answer. The record has what a processor that notifies says.
 func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) checkout.Checkout {
 	if s.processor.Notifies || stored.Setup.BillingRequestID == "" {
@@ -116,13 +105,13 @@ func (s *Service) ask(ctx context.Context, c checkout.Checkout, question func(co
 		Account: checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}})
 }
 
-// refresh asks the processor about a checkout's setup within Config.ProcessorTimeout, and stores what is new. With an error it returns
+// refresh asks the processor about a checkout's setup within processorLimit, and stores what is new. With an error it returns
 // the checkout as it was.
 func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
 	if stored.Setup.BillingRequestID == "" {
 		return stored, nil
 	}
-	seen, err := s.observe(ctx, stored, s.cfg.ProcessorTimeout)
+	seen, err := s.observe(ctx, stored, processorLimit)
 	if err != nil {
 		return stored, err
 	}
@@ -131,7 +120,7 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checko
 
 // storeAnswer stores what the processor has just said, which polls must not go behind.
 func (s *Service) storeAnswer(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
-	s.answers.values.Delete(stored.Setup.BillingRequestID)
+	s.answers.Delete(stored.Setup.BillingRequestID)
 	return s.storeObservation(ctx, stored, seen)
 }
 

@@ -36,9 +36,12 @@ import (
 )
 
 const (
-	defaultLifetime         = 7 * 24 * time.Hour
-	defaultPollTimeout      = time.Second
-	defaultProcessorTimeout = 5 * time.Second
+	defaultLifetime = 7 * 24 * time.Hour
+
+	// pollLimit limits the wait of a poll or the setup page for the processor before it answers from the record. processorLimit limits the
+	// wait of all other calls: a confirm, the start of a setup, a refresh, the first question who debits.
+	pollLimit      = time.Second
+	processorLimit = 5 * time.Second
 
 	// How long the operator's configuration is cached, because every request needs it, and it seldom changes: a running server
 	// refuses a revoked key within a second, and uses a provider file within five seconds of its being applied.
@@ -90,11 +93,6 @@ type Config struct {
 	// Tasks are run by one process at a time, by Run. Optional.
 	Tasks []Task
 
-	// PollTimeout limits the wait of a poll or the setup page for the processor before it answers from the record;
-	// 1 second if 0. ProcessorTimeout limits the wait of all other calls: a confirm, the start of a setup, a refresh, the first
-	// question who debits; 5 seconds if 0, and 10 at most.
-	PollTimeout, ProcessorTimeout time.Duration
-
 	Now  func() time.Time
 	Rand io.Reader
 	// Report is called with every failure that is not returned to a caller, or not in full, concurrently.
@@ -111,12 +109,13 @@ type Service struct {
 	keys       *bounded.Cache[[32]byte, catalogue.Key]
 	providers  *bounded.Cache[string, catalogue.Provider]
 	courses    *bounded.Cache[[2]string, catalogue.Course] // by provider and code
-	creditors  creditors                                   // who debits
-	answers    *answers                                    // of the processor
-	zone       *time.Location                              // of due dates and agreement numbers
-	recent     *bounded.Map[string, struct{}]              // orders that a create named
-	confirming locks                                       // at most one confirm of a checkout renders its agreement at a time
-	slots      locks                                       // of each provider's deliveries
+	creditors  *bounded.Cache[checkout.Account, checkout.Creditor]
+	answers    *bounded.Cache[string, observed] // of the processor, by billing request
+	zone       *time.Location                   // of due dates and agreement numbers
+	recent     *bounded.Map[string, struct{}]   // orders that a create named
+	asking     locks                            // one question to the processor at a time, by billing request or account
+	confirming locks                            // at most one confirm of a checkout renders its agreement at a time
+	slots      locks                            // of each provider's deliveries
 	handlers   map[checkout.JobKind]handler
 	attempting background // jobs of requests
 	notes      notebook
@@ -136,8 +135,6 @@ func New(c Config) (*Service, error) {
 		}
 		return cmp.Or(lifetime(orderID), defaultLifetime)
 	}
-	c.PollTimeout = cmp.Or(c.PollTimeout, defaultPollTimeout)
-	c.ProcessorTimeout = cmp.Or(c.ProcessorTimeout, defaultProcessorTimeout)
 	if c.Count == nil {
 		c.Count = func(Count, string) {}
 	}
@@ -152,8 +149,8 @@ func New(c Config) (*Service, error) {
 		keys:      bounded.NewCache[[32]byte, catalogue.Key](keyLife, cacheSize),
 		providers: bounded.NewCache[string, catalogue.Provider](configurationLife, cacheSize),
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
-		creditors: newCreditors(),
-		answers:   newAnswers(),
+		creditors: bounded.NewCache[checkout.Account, checkout.Creditor](creditorLife, cacheSize),
+		answers:   bounded.NewCache[string, observed](observationLife, cacheSize),
 		slots:     locks{holders: slotsOfProvider},
 		wake:      make(chan struct{}, 1),
 		recent:    bounded.New[string, struct{}](recentOrders), zone: zone}
@@ -163,9 +160,6 @@ func New(c Config) (*Service, error) {
 
 func (c Config) check() error {
 	switch {
-	case c.PollTimeout < 0, c.ProcessorTimeout < 0, max(c.PollTimeout, c.ProcessorTimeout) > waitLimit:
-		return fmt.Errorf("fields PollTimeout and ProcessorTimeout: %s and %s must be from 0 to %s",
-			c.PollTimeout, c.ProcessorTimeout, waitLimit)
 	case !c.Keyring.Valid():
 		return errors.New("field Keyring is missing")
 	case c.Store == nil, c.Processor == nil, c.Printer == nil, c.Sender == nil:

@@ -73,8 +73,8 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 }
 
 // ReturnPage returns the page of a payer who comes back from the processor, to SetupStart.ReturnURL. It shows what the processor
-// reports within Config.PollTimeout, and otherwise what is on record. It stores that: the notice of a completed setup leaves at once, and not with the provider's next poll. It refuses
-// as SetupPage does.
+// reports within a second, and otherwise what is on record. It stores that: the notice of a completed setup leaves at once, and not
+// with the provider's next poll. It refuses as SetupPage does.
 func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
@@ -209,7 +209,7 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 // refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
-	ctx, cancel := detached(ctx, waitLimit+s.cfg.ProcessorTimeout)
+	ctx, cancel := detached(ctx, waitLimit+processorLimit)
 	defer cancel()
 	page, err := s.readPage(ctx, token)
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 
 // begin creates the billing request of a try, or finds it if it exists.
 func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.BillingRequest, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.ProcessorTimeout)
+	ctx, cancel := context.WithTimeout(ctx, processorLimit)
 	defer cancel()
 	c, p := page.Checkout, page.Provider
 	return s.cfg.Processor.Begin(ctx, checkout.SetupStart{
