@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ type Readiness struct {
 func (s *Service) Readiness(ctx context.Context) Readiness {
 	var all sync.WaitGroup
 	var read error
-	all.Go(func() { read = s.configurationReady.check(ctx, s, "the configuration", s.lookForDestinations) })
+	all.Go(func() { read = s.check(ctx, &s.configurationReady, "the configuration", s.lookForDestinations) })
 	healthy := s.Health(ctx).Serving()
 	all.Wait()
 	return Readiness{
@@ -68,8 +67,8 @@ func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
 // at most once at a time and once a second; a failed check is reported once.
 func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
-	all.Go(func() { h.Store = s.storeReady.check(ctx, s, "the store", s.cfg.Store.Ready) })
-	all.Go(func() { h.Processor = s.processorReady.check(ctx, s, "the processor", s.processorIsReady) })
+	all.Go(func() { h.Store = s.check(ctx, &s.storeReady, "the store", s.cfg.Store.Ready) })
+	all.Go(func() { h.Processor = s.check(ctx, &s.processorReady, "the processor", s.processorIsReady) })
 	all.Wait()
 	return h
 }
@@ -118,66 +117,27 @@ func (s *Service) ProviderCodes(ctx context.Context) (codes []string, err error)
 	return codes, err
 }
 
-// probe keeps the latest result of a check. The zero value is ready.
+// probe is the latest result of a check, and when it was done. The zero probe has no result.
 type probe struct {
-	mu   sync.Mutex
-	last *checkResult // nil before the first check
+	at  time.Time
+	err error
 }
 
-// checkResult is the result of one check, once done is closed.
-type checkResult struct {
-	limit context.Context // ends when the check must have been done
-	done  chan struct{}
-	err   error
-	at    time.Time
-}
-
-var errOverdue = errors.New("no answer within a second")
-
-// check returns the result of the latest check if it is fresh or under way, and otherwise of a new one, as soon as it is done; or an
-// error when the time of the check or ctx ends.
-func (p *probe) check(ctx context.Context, s *Service, what string, ready func(context.Context) error) error {
-	p.mu.Lock()
-	r := p.last
-	if r == nil || r.isDone() && s.cfg.Now().Sub(r.at) >= readyFor {
-		limit, cancel := context.WithTimeout(context.Background(), readyLimit)
-		r = &checkResult{limit: limit, done: make(chan struct{})}
-		p.last = r
-		go func() {
-			defer cancel()
-			defer close(r.done)
-			r.err = s.ready(limit, what, ready)
-			r.at = s.cfg.Now()
-		}()
+// check checks a part, or returns the latest result while it is fresh. There is one check of a part at a time, whose result is that of
+// every caller that waits for it. A failure is reported.
+func (s *Service) check(ctx context.Context, p *probe, part string, ready func(context.Context) error) error {
+	unlock, _, err := s.asking.lock(ctx, part)
+	if err != nil {
+		return err
 	}
-	p.mu.Unlock()
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-r.limit.Done():
-		if !r.isDone() {
-			return errOverdue
-		}
+	defer unlock()
+	if !p.at.IsZero() && s.cfg.Now().Sub(p.at) < readyFor {
+		return p.err
 	}
-	return r.err
-}
-
-func (r *checkResult) isDone() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
+	if p.err = within(context.WithoutCancel(ctx), readyLimit, ready); p.err != nil {
+		p.err = fmt.Errorf("%s is not ready: %w", part, p.err)
+		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: p.err})
 	}
-}
-
-// ready makes a check. Its error, which it reports, names what is not ready.
-func (s *Service) ready(ctx context.Context, what string, ready func(context.Context) error) error {
-	err := within(ctx, readyLimit, ready)
-	if err = cmp.Or(err, ctx.Err()); err != nil { // too late is not ready
-		err = fmt.Errorf("%s is not ready: %w", what, err)
-		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: err})
-	}
-	return err
+	p.at = s.cfg.Now()
+	return p.err
 }

@@ -113,7 +113,7 @@ type Service struct {
 	answers    *bounded.Cache[string, observed] // of the processor, by billing request
 	zone       *time.Location                   // of due dates and agreement numbers
 	recent     *bounded.Map[string, struct{}]   // orders that a create named
-	asking     locks                            // one question to the processor at a time, by billing request or account
+	asking     locks                            // one question at a time: by billing request, by account, or by part for readiness
 	confirming locks                            // at most one confirm of a checkout renders its agreement at a time
 	slots      locks                            // of each provider's deliveries
 	handlers   map[checkout.JobKind]handler
