@@ -29,7 +29,7 @@ const (
 
 // authorize grants the request to open the store, and records it.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
-	return db.writer.do(ctx, func(t *tx) {
+	return db.writer.do(ctx, false, func(t *tx) {
 		s, _ := find[stamp](t, selectStamp)
 		was := secrets.Stamp{Environment: catalogue.Environment(s.environment), Fingerprint: s.fingerprint}
 		grant, err := request.Authorize(was, func(isNew bool) ([]byte, error) { return ownSecret(db.path+secretSuffix, isNew, request.Rand) })

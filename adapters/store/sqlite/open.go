@@ -122,14 +122,14 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return damaged(err)
 	}
-	db.writer = &writer{conn: c, place: p, lead: make(chan struct{}, 1)}
-	if err := setUp(ctx, c); err != nil {
-		return err
+	if err = setUp(ctx, c); err == nil {
+		p, err = p.withLog()
 	}
-	if db.writer.place, err = p.withLog(); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, c.Close())
 	}
-	db.readers = newReaders(db.writer.place, "ro")
+	db.writer = newWriter(c, p)
+	db.readers = newReaders(p, "ro")
 	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func TestThePragmasOfTheConnectionsAreAsTheyWereSet(t *testing.T) {
 		}
 		return nil
 	}
-	must(t, db.writer.exclusively(t.Context(), read))
+	must(t, db.exclusively(t.Context(), read))
 	want = map[string]string{"journal_mode": "wal", "busy_timeout": "2000", "cache_size": "-1024", "query_only": "1", "trusted_schema": "0"}
 	must(t, db.read(t.Context(), read))
 }
@@ -378,7 +378,7 @@ func TestNoReaderIsOfAFileThatReplacedTheStore(t *testing.T) {
 // there are for as many as there are.
 func limitPages(t *testing.T, db *DB, pages string) {
 	t.Helper()
-	must(t, db.writer.exclusively(t.Context(), func(c *conn) error {
+	must(t, db.exclusively(t.Context(), func(c *conn) error {
 		_, err := c.exec(`PRAGMA max_page_count = ` + pages)
 		return err
 	}))

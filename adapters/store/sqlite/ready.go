@@ -15,7 +15,7 @@ const writeMark = `PRAGMA application_id = 0x50436b31`
 
 // Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that changes nothing.
 func (db *DB) Ready(ctx context.Context) error {
-	err := db.writer.do(ctx, func(t *tx) { t.exec(writeMark) })
+	err := db.writer.do(ctx, false, func(t *tx) { t.exec(writeMark) })
 	if err == nil {
 		err = checkRoom(db.writer.place.folder)
 	}
@@ -48,7 +48,7 @@ func checkRoom(folder string) error {
 // Scrub implements [ports.Desk]. It writes the file anew, and empties the log. What was deleted is overwritten when it
 // is deleted; but SQLite leaves bytes behind where it moves rows between pages.
 func (db *DB) Scrub(ctx context.Context) error {
-	return db.writer.exclusively(ctx, func(c *conn) error {
+	return db.exclusively(ctx, func(c *conn) error {
 		if _, err := c.exec(`VACUUM`); err != nil {
 			return fmt.Errorf("write the file anew: %w", err)
 		}

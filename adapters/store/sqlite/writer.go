@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -17,45 +15,141 @@ import (
 // maxGroup is the largest number of writes in one transaction.
 const maxGroup = 256
 
-// writer is the one connection that writes. Writes that arrive while a transaction is being committed wait, and the next
-// transaction commits them together: a group commit. A write that is alone waits for no other.
-type writer struct {
-	*conn
-	place place
-	lead  chan struct{} // holds a value while a caller runs a group; it has the connection
+const (
+	begin    = `BEGIN IMMEDIATE`
+	commit   = `COMMIT`
+	rollback = `ROLLBACK`
+)
 
-	mu      sync.Mutex
-	waiting []*write // guarded by mu, like closed
-	closed  bool
+// writer is the one connection that writes, with the goroutine that uses it. Writes that arrive while a transaction is being committed
+// wait, and the next transaction commits them together: a group commit. A write that is alone waits for no other.
+type writer struct {
+	conn    *conn
+	place   place
+	writes  chan *write
+	alone   chan *write // which run outside of a transaction
+	once    sync.Once   // for close
+	closed  chan struct{}
+	running sync.WaitGroup
 	onGroup func(writes int) // called with the size of each group; may be nil
 }
 
-// write is a call that writes.
+// write is a call that writes, with its latest attempt.
 type write struct {
-	run      func(*tx)
-	done     chan error // one outcome
-	panicked string     // the value of its panic and the stack; its caller panics, and not the caller that runs its group
+	run  func(*tx)
+	tx   tx
+	done chan struct{} // closed when the outcome is known
 }
 
-var errPanicked = errors.New("the write panicked")
+func newWriter(c *conn, p place) *writer {
+	w := &writer{conn: c, place: p, writes: make(chan *write), alone: make(chan *write), closed: make(chan struct{})}
+	w.running.Go(w.serve)
+	return w
+}
 
-// attempt calls the write's function.
-func (j *write) attempt(t *tx) {
+// serve runs what arrives until the store is closed.
+func (w *writer) serve() {
+	for {
+		select {
+		case job := <-w.writes:
+			group := w.waiting([]*write{job})
+			w.transaction(group)
+			for _, job := range group {
+				close(job.done)
+			}
+		case job := <-w.alone:
+			job.tx = tx{conn: w.conn, err: w.place.check()}
+			if job.tx.err == nil {
+				job.attempt()
+			}
+			close(job.done)
+		case <-w.closed:
+			return
+		}
+	}
+}
+
+// waiting adds the writes that wait to a group.
+func (w *writer) waiting(group []*write) []*write {
+	for len(group) < maxGroup {
+		select {
+		case job := <-w.writes:
+			group = append(group, job)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// transaction runs writes in one transaction, and gives each its outcome.
+func (w *writer) transaction(jobs []*write) {
+	for _, job := range jobs {
+		job.tx = tx{conn: w.conn}
+	}
+	if err := w.attempt(jobs); err != nil {
+		for _, job := range jobs {
+			job.tx.fail(err)
+		}
+	}
+}
+
+// attempt runs writes in one transaction. Its error is the outcome of every write that has no own error. A write that fails before it has
+// changed anything fails alone; where one fails later, the transaction is rolled back, and each write gets its own.
+func (w *writer) attempt(jobs []*write) error {
+	if err := w.place.check(); err != nil {
+		return err
+	}
+	if _, err := w.conn.exec(begin); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	succeeded := 0
+	for _, job := range jobs {
+		job.attempt()
+		switch {
+		case job.tx.err == nil:
+			succeeded++
+		case job.tx.dirty:
+			_, _ = w.conn.exec(rollback) // unless SQLite has done so
+			for i := 0; len(jobs) > 1 && i < len(jobs); i++ {
+				w.transaction(jobs[i : i+1])
+			}
+			return nil
+		}
+	}
+	if succeeded == 0 {
+		_, err := w.conn.exec(rollback)
+		return err
+	}
+	return w.commit(len(jobs))
+}
+
+// commit commits the transaction with a number of writes.
+func (w *writer) commit(writes int) error {
+	if _, err := w.conn.exec(commit); err != nil {
+		_, _ = w.conn.exec(rollback)
+		if is(err, sqlite3.SQLITE_IOERR) {
+			return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
+		}
+		return fmt.Errorf("commit: %w", err)
+	}
+	if w.onGroup != nil {
+		w.onGroup(writes)
+	}
+	if err := w.place.check(); err != nil { // the file that is opened next may not have the writes
+		return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
+	}
+	return nil
+}
+
+// attempt calls the write's function. A panic is an error of this write alone.
+func (j *write) attempt() {
 	defer func() {
 		if p := recover(); p != nil {
-			j.panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
-			t.err, t.dirty = errPanicked, true
+			j.tx.err, j.tx.dirty = fmt.Errorf("panic: %v\n\n%s", p, debug.Stack()), true
 		}
 	}()
-	j.run(t)
-}
-
-// outcome returns the outcome to the write's caller.
-func (j *write) outcome(err error) error {
-	if j.panicked != "" {
-		panic(j.panicked)
-	}
-	return err
+	j.run(&j.tx)
 }
 
 // tx is the writer's transaction as one write sees it. After its first error it does nothing.
@@ -108,184 +202,48 @@ var (
 	errReadOnly = errors.New("the store was opened to be read only")
 )
 
-// write is do with words for its error.
+// write calls run in a transaction, or in several, of which the last counts. If it returns nil, the writes of run are on the disk, and
+// otherwise nothing of it is stored, but for ErrUnknown. run must not block. The wait for the writer ends with ctx; the transaction
+// itself is short and does not. Errors say what the write is.
 func (db *DB) write(ctx context.Context, what string, run func(*tx)) error {
-	return wrap(db.writer.do(ctx, run), what)
+	return wrap(db.writer.do(ctx, false, run), what)
 }
 
-// do calls run in a transaction, or in several, of which the last counts. If it returns nil, the writes of run are on the disk, and
-// otherwise nothing of it is stored, but for ErrUnknown. run must not block. The wait for the writer ends with ctx; the transaction
-// itself is short and does not.
-func (w *writer) do(ctx context.Context, run func(*tx)) error {
+// exclusively runs f on the connection that writes, outside of a transaction, while no write runs.
+func (db *DB) exclusively(ctx context.Context, f func(*conn) error) error {
+	return db.writer.do(ctx, true, func(t *tx) { t.err = f(t.conn) })
+}
+
+func (w *writer) do(ctx context.Context, alone bool, run func(*tx)) error {
 	if w == nil {
 		return errReadOnly
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	job := &write{run: run, done: make(chan error, 1)}
-	if !w.wait(job) {
-		return errClosed
-	}
-	for {
-		select {
-		case err := <-job.done:
-			return job.outcome(err)
-		case w.lead <- struct{}{}:
-			w.takeTurn()
-		case <-ctx.Done():
-			if w.leave(job) {
-				return fmt.Errorf("wait for the writer: %w", ctx.Err())
-			}
-			return job.outcome(<-job.done)
-		}
-	}
-}
-
-// takeTurn runs the writes that wait, and gives the lead to the next caller.
-func (w *writer) takeTurn() {
-	defer func() { <-w.lead }()
-	w.group()
-}
-
-// wait adds a write to the next group, unless the store is closed.
-func (w *writer) wait(job *write) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.closed {
-		w.waiting = append(w.waiting, job)
-	}
-	return !w.closed
-}
-
-// leave takes a write from the next group, and reports whether it was still there.
-func (w *writer) leave(job *write) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before := len(w.waiting)
-	w.waiting = slices.DeleteFunc(w.waiting, func(j *write) bool { return j == job })
-	return len(w.waiting) < before
-}
-
-// group runs the writes that wait, and reports whether there were any.
-func (w *writer) group() bool {
-	w.mu.Lock()
-	n := min(len(w.waiting), maxGroup)
-	jobs := slices.Clone(w.waiting[:n])
-	w.waiting = slices.Delete(w.waiting, 0, n)
-	w.mu.Unlock()
-	if n == 0 {
-		return false
-	}
-	outcomes := make([]error, n)
-	err := w.transaction(jobs, outcomes)
-	for i, job := range jobs {
-		job.done <- cmp.Or(outcomes[i], err)
-	}
-	return true
-}
-
-const (
-	begin    = `BEGIN IMMEDIATE`
-	commit   = `COMMIT`
-	rollback = `ROLLBACK`
-)
-
-// transaction runs writes in one transaction. Its error is the outcome of every write that has no own one. A write that fails before
-// it has changed anything fails alone; where one fails later, the transaction is rolled back, and each write gets its own.
-func (w *writer) transaction(jobs []*write, outcomes []error) error {
-	if err := w.place.check(); err != nil {
-		return err
-	}
-	if _, err := w.exec(begin); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	for i, job := range jobs {
-		t := &tx{conn: w.conn}
-		job.attempt(t)
-		if outcomes[i] = t.err; t.err == nil || !t.dirty {
-			continue
-		}
-		_, _ = w.exec(rollback) // unless SQLite has done so
-		if len(jobs) > 1 {
-			w.eachAlone(jobs, outcomes)
-		}
-		return nil
-	}
-	if !slices.Contains(outcomes, nil) {
-		_, err := w.exec(rollback)
-		return err
-	}
-	return w.commit(len(jobs))
-}
-
-func (w *writer) eachAlone(jobs []*write, outcomes []error) {
-	for i := range jobs {
-		outcomes[i] = nil
-		if err := w.transaction(jobs[i:i+1], outcomes[i:i+1]); err != nil {
-			outcomes[i] = err
-		}
-	}
-}
-
-// commit commits the transaction with a number of writes.
-func (w *writer) commit(writes int) error {
-	if _, err := w.exec(commit); err != nil {
-		_, _ = w.exec(rollback)
-		if is(err, sqlite3.SQLITE_IOERR) {
-			return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
-		}
-		return fmt.Errorf("commit: %w", err)
-	}
-	if w.onGroup != nil {
-		w.onGroup(writes)
-	}
-	if err := w.place.check(); err != nil { // the file that is opened next may not have the writes
-		return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
-	}
-	return nil
-}
-
-// exclusively runs f on the connection, outside of a transaction, while no write runs.
-func (w *writer) exclusively(ctx context.Context, f func(*conn) error) error {
-	if w == nil {
-		return errReadOnly
+	job, queue := &write{run: run, done: make(chan struct{})}, w.writes
+	if alone {
+		queue = w.alone
 	}
 	select {
-	case w.lead <- struct{}{}:
-		defer func() { <-w.lead }()
+	case queue <- job:
+		<-job.done
+		return job.tx.err
 	case <-ctx.Done():
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	closed := w.closed
-	w.mu.Unlock()
-	if closed {
+		return fmt.Errorf("wait for the writer: %w", ctx.Err())
+	case <-w.closed:
 		return errClosed
 	}
-	if err := w.place.check(); err != nil {
-		return err
-	}
-	return f(w.conn)
 }
 
 // close waits for the writes under way, and closes the connection.
-func (w *writer) close() error {
-	if w == nil {
-		return nil
+func (w *writer) close() (err error) {
+	if w != nil {
+		w.once.Do(func() {
+			close(w.closed)
+			w.running.Wait()
+			err = w.conn.Close()
+		})
 	}
-	w.mu.Lock()
-	again := w.closed
-	w.closed = true
-	w.mu.Unlock()
-	if again {
-		return nil
-	}
-	w.lead <- struct{}{}
-	defer func() { <-w.lead }()
-	for w.group() {
-	}
-	return w.Close()
+	return err
 }

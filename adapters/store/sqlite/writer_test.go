@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -16,23 +17,22 @@ import (
 
 // together makes calls that wait for the writer at once, so that one group has them, and returns their errors.
 func together(db *DB, calls ...func() error) []error {
-	db.writer.lead <- struct{}{}
-	errs := make([]error, len(calls))
+	errs, release := make([]error, len(calls)), make(chan struct{})
 	var all sync.WaitGroup
+	all.Go(func() { _ = db.exclusively(context.Background(), func(*conn) error { <-release; return nil }) })
 	for i, call := range calls {
+		synctest.Wait()
 		all.Go(func() { errs[i] = call() })
-		for waiting := 0; waiting <= i; time.Sleep(time.Millisecond) {
-			db.writer.mu.Lock()
-			waiting = len(db.writer.waiting)
-			db.writer.mu.Unlock()
-		}
 	}
-	<-db.writer.lead
+	synctest.Wait()
+	close(release)
 	all.Wait()
 	return errs
 }
 
-func TestInsertsAtOnceAreFewCommits(t *testing.T) {
+func TestInsertsAtOnceAreFewCommits(t *testing.T) { synctest.Test(t, insertsAtOnceAreFewCommits) }
+
+func insertsAtOnceAreFewCommits(t *testing.T) {
 	db := open(t, file(t), Options{})
 	var commits, writes atomic.Int64
 	db.writer.onGroup = func(n int) { commits.Add(1); writes.Add(int64(n)) }
@@ -56,7 +56,9 @@ func TestInsertsAtOnceAreFewCommits(t *testing.T) {
 	}
 }
 
-func TestAFailureDoesNotUndoItsGroup(t *testing.T) {
+func TestAFailureDoesNotUndoItsGroup(t *testing.T) { synctest.Test(t, aFailureDoesNotUndoItsGroup) }
+
+func aFailureDoesNotUndoItsGroup(t *testing.T) {
 	errLate := errors.New("late")
 	keep := func(name string, then error) func(*tx) {
 		return func(t *tx) {
@@ -76,7 +78,11 @@ func TestAFailureDoesNotUndoItsGroup(t *testing.T) {
 		}, ports.ErrDuplicate},
 		"after it has changed something": {keep("undone", errLate), errLate},
 		"by a statement that is wrong":   {func(t *tx) { t.exec(`UPDATE nothing SET x = 1`) }, nil},
-		"and ends the transaction":       {func(t *tx) { t.exec(rollback); t.fail(errLate) }, errLate},
+		"by a panic": {func(t *tx) {
+			t.exec(keepSandboxRecord, "undone", []byte{})
+			panic(errLate)
+		}, nil},
+		"and ends the transaction": {func(t *tx) { t.exec(rollback); t.fail(errLate) }, errLate},
 		"for it does not fit": {func(t *tx) {
 			t.exec(keepSandboxRecord, "undone", make([]byte, 1<<20))
 			t.exec(keepSandboxRecord, "undone", []byte{}) // which would fit
@@ -86,7 +92,7 @@ func TestAFailureDoesNotUndoItsGroup(t *testing.T) {
 		must(t, db.KeepSandboxRecord(t.Context(), "known", nil))
 		limitPages(t, db, "1")
 		do := func(run func(*tx)) func() error {
-			return func() error { return db.writer.do(context.Background(), run) }
+			return func() error { return db.write(context.Background(), "test", run) }
 		}
 		errs := together(db, do(keep("first", nil)), do(failing.run), do(keep("last", nil)))
 		if errs[0] != nil || errs[1] == nil || errs[2] != nil || failing.want != nil && !errors.Is(errs[1], failing.want) {
@@ -103,50 +109,16 @@ func TestAFailureDoesNotUndoItsGroup(t *testing.T) {
 	}
 }
 
-func TestAPanicIsOfItsCallerAlone(t *testing.T) {
-	db := open(t, file(t), Options{})
-	keep := func(name string, then func()) func() error {
-		return func() error {
-			return db.writer.do(context.Background(), func(t *tx) {
-				t.exec(keepSandboxRecord, name, []byte{})
-				then()
-			})
-		}
-	}
-	panics := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil && strings.HasPrefix(p.(string), "a panic\n") {
-				err = errPanicked
-			}
-		}()
-		return keep("undone", func() { panic("a panic") })()
-	}
-	errs := together(db, keep("first", func() {}), panics, keep("last", func() {}))
-	if errs[0] != nil || !errors.Is(errs[1], errPanicked) || errs[2] != nil {
-		t.Errorf("the second write of three panics: %v", errs)
-	}
-	for name, want := range map[string]error{"first": nil, "undone": ports.ErrNotFound, "last": nil} {
-		if _, err := db.SandboxRecord(t.Context(), name); !errors.Is(err, want) {
-			t.Errorf("the record %q: got error %v, want %v", name, err, want)
-		}
-	}
-	if err := panics(); !errors.Is(err, errPanicked) {
-		t.Errorf("alone: got error %v, want a panic", err)
-	}
-	must(t, db.Ready(t.Context()))
-}
-
 func TestAWriteThatWaitsEndsWithItsContext(t *testing.T) {
 	db := open(t, file(t), Options{})
-	db.writer.lead <- struct{}{}
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error)
-	go func() { left <- db.KeepSandboxRecord(ctx, "left", nil) }()
-	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want that of the context", err)
-	}
-	<-db.writer.lead
+	must(t, db.exclusively(t.Context(), func(*conn) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := db.KeepSandboxRecord(ctx, "left", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got error %v, want that of the context", err)
+		}
+		return nil
+	}))
 	if _, err := db.SandboxRecord(t.Context(), "left"); !errors.Is(err, ports.ErrNotFound) {
 		t.Errorf("the write is stored: %v", err)
 	}
@@ -155,7 +127,7 @@ func TestAWriteThatWaitsEndsWithItsContext(t *testing.T) {
 func TestAStoreThatIsMovedDuringACommitIsUnknown(t *testing.T) {
 	path := file(t)
 	db := open(t, path, Options{})
-	err := db.writer.do(t.Context(), func(tx *tx) {
+	err := db.write(t.Context(), "test", func(tx *tx) {
 		tx.exec(keepSandboxRecord, "moved", []byte{})
 		must(t, os.Rename(path, path+".away"))
 	})
@@ -169,12 +141,12 @@ func TestTheLockOfAnotherProcessBlocksWritesAlone(t *testing.T) {
 	path := file(t)
 	db := open(t, path, Options{})
 	k := addKey(t, db, "one")
-	must(t, db.writer.exclusively(t.Context(), func(c *conn) error {
+	must(t, db.exclusively(t.Context(), func(c *conn) error {
 		_, err := c.exec(`PRAGMA busy_timeout = 1`)
 		return err
 	}))
 	other := open(t, path, Options{})
-	must(t, other.writer.exclusively(t.Context(), func(c *conn) error {
+	must(t, other.exclusively(t.Context(), func(c *conn) error {
 		_, err := c.exec(begin)
 		must(t, err)
 		defer c.exec(rollback)
