@@ -169,10 +169,12 @@ func bound(fields []any) []any {
 			args[i] = *p
 		case *int64:
 			args[i] = *p
+		case *int:
+			args[i] = *p
 		case *bool:
 			args[i] = *p
-		case *[]byte:
-			args[i] = *p
+		default:
+			args[i] = p
 		}
 	}
 	return args

@@ -116,7 +116,7 @@ func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout
 func (db *DB) find(ctx context.Context, answers bool, what, query string, args ...any) (checkout.Checkout, error) {
 	c, err := read(ctx, db, func(ctx context.Context, c *conn) (checkout.Checkout, error) {
 		f, err := one[found](ctx, c, query, args...)
-		if err == nil && db.serving && f.demanded && (answers || f.ConfirmedMS != 0) {
+		if err == nil && db.serving && f.demanded && (answers || !f.Confirmation.At.IsZero()) {
 			err = c.prove(ctx)
 		}
 		if err != nil {
@@ -203,7 +203,7 @@ func (db *DB) update(ctx context.Context, change checkout.Change, over int64, ho
 	row := rows.OfCheckout(change.Next)
 	err = db.call(ctx, func(ctx context.Context, c *conn) error {
 		b := db.batch()
-		b.add(updateCheckout, append([]any{row.ProviderCode, row.ID, over}, bound(row.Fields()[rows.LookupsAt:])...)...)
+		b.add(updateCheckout, append([]any{row.ProviderCode, row.ID, over}, bound(row.Fields()[rows.IdentityColumns:])...)...)
 		leases = b.change(change, hold)
 		if erases {
 			if err := c.erase(ctx, b, row.ProviderCode, row.ID); err != nil {

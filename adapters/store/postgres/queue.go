@@ -338,7 +338,7 @@ func (c *conn) listed(ctx context.Context, w where, after cursor, limit int) (li
 		` ORDER BY entered, checkout_id, position LIMIT `+w.arg(limit), w.args...)
 	for _, l := range found {
 		r := l.Record()
-		r.Cursor = checkout.Cursor(cursor{origin.v, l.entered, l.CheckoutID, l.Position, l.CreatedMS}.String())
+		r.Cursor = checkout.Cursor(cursor{origin.v, l.entered, l.CheckoutID, l.Position, rows.Millis(l.CreatedAt)}.String())
 		list = append(list, r)
 	}
 	return list, err

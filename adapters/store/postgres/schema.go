@@ -140,7 +140,7 @@ func (c *conn) reencrypt(ctx context.Context, b *batch) error {
 		if err != nil {
 			return err
 		}
-		b.add(updateSecret, r.Code, r.WebhookSecret)
+		b.add(updateSecret, p.Code, r.WebhookSecret)
 	}
 	return err
 }

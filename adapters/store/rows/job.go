@@ -6,39 +6,35 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// Job is a row of the table jobs. Its columns are provider_code, checkout_id, id, kind, position, request_id, name, body, try,
-// created_ms, due_ms, state, again, token, leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms. The column
-// entered, the order in which jobs enter, is the store's own.
+// Job is a row of the table jobs, without the column entered, the order in which jobs enter, which is the store's own.
 type Job struct {
-	ProviderCode, CheckoutID, ID, Kind string
-	Position                           int64
-	RequestID, Name                    string
-	Body                               []byte
-	Try                                int64
-	CreatedMS                          int64
-	DueMS                              int64 // of the next attempt; 0: at once
-	State                              string
-	Again                              bool // armed since it was leased
-	Token                              int64
-	LeasedUntilMS                      int64 // 0 where the latest lease was settled or given back
-	Attempts                           int64
-	Cursor                             string
-	FailedMS                           int64
-	Failure, Receipt                   string
-	SettledMS                          int64
+	domainJob           // as it entered, but without Due and Unsent
+	DueMS         int64 // of the next attempt; 0: at once
+	State         string
+	Again         bool // armed since it was leased
+	Token         int64
+	LeasedUntilMS int64 // 0 where the latest lease was settled or given back
+	Attempts      int
+	Cursor        string
+	Failure       checkout.Failure
+	Receipt       string
+	SettledMS     int64
 }
 
-// Fields returns pointers to the fields in the order of the columns.
+type domainJob = checkout.Job
+
+// Fields returns the columns provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state,
+// again, token, leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms.
 func (r *Job) Fields() []any {
-	return []any{&r.ProviderCode, &r.CheckoutID, &r.ID, &r.Kind, &r.Position, &r.RequestID, &r.Name, &r.Body, &r.Try, &r.CreatedMS,
-		&r.DueMS, &r.State, &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Cursor, &r.FailedMS, &r.Failure, &r.Receipt, &r.SettledMS}
+	return []any{&r.ProviderCode, &r.CheckoutID, &r.ID, (*string)(&r.Kind), &r.Position, &r.RequestID, &r.Name, (*blob)(&r.Body), &r.Try,
+		(*millis)(&r.CreatedAt), &r.DueMS, &r.State, &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Cursor,
+		(*millis)(&r.Failure.At), &r.Failure.Reason, &r.Receipt, &r.SettledMS}
 }
 
 // OfJob returns the row of a job that enters at a time of the store's clock.
 func OfJob(j checkout.Job, now time.Time) Job {
-	r := Job{ProviderCode: j.ProviderCode, CheckoutID: j.CheckoutID, ID: j.ID, Kind: string(j.Kind), Position: j.Position,
-		RequestID: j.RequestID, Name: j.Name, Body: filled(j.Body), Try: int64(j.Try), CreatedMS: Millis(j.CreatedAt),
-		State: string(checkout.JobPending)}
+	r := Job{domainJob: j, State: string(checkout.JobPending)}
+	r.Due, r.Unsent = time.Time{}, false
 	if !j.Due.IsZero() {
 		r.DueMS = Millis(now.Add(j.Due.Sub(j.CreatedAt)))
 	}
@@ -48,16 +44,10 @@ func OfJob(j checkout.Job, now time.Time) Job {
 	return r
 }
 
-// Job returns the job of the row, as it entered, but without Due.
-func (r Job) Job() checkout.Job {
-	return checkout.Job{ID: r.ID, Kind: checkout.JobKind(r.Kind), ProviderCode: r.ProviderCode, CheckoutID: r.CheckoutID,
-		Position: r.Position, RequestID: r.RequestID, Name: r.Name, Body: bare(r.Body), Try: int(r.Try), CreatedAt: Time(r.CreatedMS)}
-}
-
 // Record returns the job of the row and its state.
 func (r Job) Record() checkout.JobRecord {
-	record := checkout.JobRecord{Job: r.Job(), State: checkout.JobState(r.State), Attempts: int(r.Attempts), Progress: r.Cursor,
-		SettledAt: Time(r.SettledMS), Receipt: r.Receipt, Failure: checkout.Failure{At: Time(r.FailedMS), Reason: r.Failure}}
+	record := checkout.JobRecord{Job: r.domainJob, State: checkout.JobState(r.State), Attempts: r.Attempts, Progress: r.Cursor,
+		SettledAt: Time(r.SettledMS), Receipt: r.Receipt, Failure: r.Failure}
 	if record.State == checkout.JobPending {
 		record.Due = Time(max(r.DueMS, r.LeasedUntilMS))
 	}
@@ -66,59 +56,45 @@ func (r Job) Record() checkout.JobRecord {
 
 // Lease returns the lease that follows the latest one of the row.
 func (r Job) Lease(length time.Duration) checkout.Lease {
-	return checkout.Lease{Job: r.Job(), Token: r.Token + 1, Attempts: int(r.Attempts), Cursor: r.Cursor, For: length}
+	return checkout.Lease{Job: r.domainJob, Token: r.Token + 1, Attempts: r.Attempts, Cursor: r.Cursor, For: length}
 }
 
-// Moment is a row of the table moments. Its columns are provider_code, checkout_id, id, position, at_ms, kind, actor, request_id,
-// detail, times.
+// Moment is a row of the table moments.
 type Moment struct {
-	ProviderCode, CheckoutID, ID   string
-	Position, AtMS                 int64
-	Kind, Actor, RequestID, Detail string
-	Times                          int64
+	ProviderCode, CheckoutID string
+	moment                   checkout.Moment
 }
 
-// Fields returns pointers to the fields in the order of the columns.
+// Fields returns the columns provider_code, checkout_id, id, position, at_ms, kind, actor, request_id, detail, times.
 func (r *Moment) Fields() []any {
-	return []any{&r.ProviderCode, &r.CheckoutID, &r.ID, &r.Position, &r.AtMS, &r.Kind, &r.Actor, &r.RequestID, &r.Detail, &r.Times}
+	m := &r.moment
+	return []any{&r.ProviderCode, &r.CheckoutID, &m.ID, &m.Position, (*millis)(&m.At), (*string)(&m.Kind), (*string)(&m.Actor), &m.RequestID,
+		&m.Detail, &m.Times}
 }
 
 // OfMoment returns the row of a moment of a checkout.
 func OfMoment(provider, checkoutID string, m checkout.Moment) Moment {
-	return Moment{ProviderCode: provider, CheckoutID: checkoutID, ID: m.ID, Position: m.Position, AtMS: Millis(m.At), Kind: string(m.Kind),
-		Actor: string(m.Actor), RequestID: m.RequestID, Detail: m.Detail, Times: int64(max(m.Times, 1))}
+	m.Times = max(m.Times, 1)
+	return Moment{ProviderCode: provider, CheckoutID: checkoutID, moment: m}
 }
 
 // Moment returns the moment of the row.
-func (r Moment) Moment() checkout.Moment {
-	return checkout.Moment{ID: r.ID, Position: r.Position, At: Time(r.AtMS), Kind: checkout.MomentKind(r.Kind), Actor: checkout.Actor(r.Actor),
-		RequestID: r.RequestID, Detail: r.Detail, Times: int(r.Times)}
-}
+func (r Moment) Moment() checkout.Moment { return r.moment }
 
-// Act is a row of the table acts. Its columns are provider_code, at_ms, id, operator, act, subject, reason, changes.
+// Act is a row of the table acts.
 type Act struct {
-	ProviderCode                       string
-	AtMS                               int64
-	ID, Operator, Act, Subject, Reason string
-	Changes                            string // JSON
+	act checkout.Act
+	parser
 }
 
-// Fields returns pointers to the fields in the order of the columns.
+// Fields returns the columns provider_code, at_ms, id, operator, act, subject, reason, changes.
 func (r *Act) Fields() []any {
-	return []any{&r.ProviderCode, &r.AtMS, &r.ID, &r.Operator, &r.Act, &r.Subject, &r.Reason, &r.Changes}
+	a := &r.act
+	return []any{&a.ProviderCode, (*millis)(&a.At), &a.ID, &a.Operator, &a.Name, &a.Subject, &a.Reason, jsonList(&r.parser, &a.Changes)}
 }
 
 // OfAct returns the row of an act.
-func OfAct(a checkout.Act) Act {
-	return Act{ProviderCode: a.ProviderCode, AtMS: Millis(a.At), ID: a.ID, Operator: a.Operator, Act: a.Name, Subject: a.Subject,
-		Reason: a.Reason, Changes: listText(a.Changes)}
-}
+func OfAct(a checkout.Act) Act { return Act{act: a} }
 
 // Record returns the act of the row.
-func (r Act) Record() (checkout.Act, error) {
-	var p parser
-	a := checkout.Act{ID: r.ID, At: Time(r.AtMS), Operator: r.Operator, Name: r.Act, Subject: r.Subject, ProviderCode: r.ProviderCode,
-		Reason: r.Reason}
-	p.json(r.Changes, &a.Changes)
-	return a, p.result("act", r.ID)
-}
+func (r Act) Record() (checkout.Act, error) { return r.act, r.result("act", r.act.ID) }

@@ -1,19 +1,29 @@
-// Package rows has what the SQL stores share: a struct for the rows of each table, with its conversion from a value of the domain
-// and back. A field has the name of its column, or nearly, and its type is string, int64, bool or []byte.
+// Package rows has what the SQL stores share: for each table a row, which converts between a value of the domain and its columns.
 //
-// Fields returns pointers to the fields of a row in the order of its columns, which each type lists, to bind the row and to scan it.
+// Fields returns a pointer for each column, in the order that it lists, to bind the row and to scan it: a *string, *int64, *int, *bool,
+// or a [Column]. A column that cannot be parsed is an error of the method that returns the value.
+//
 // No column is NULL: a time is in milliseconds since 1970 UTC, and 0 for the zero time; a date is YYYY-MM-DD, and "" for the zero
 // date; bytes are empty for nil; JSON is "" for a zero value and for an empty list. Agreements, options and prices have the names of
 // their fields in their JSON.
 package rows
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
 )
+
+// Column converts a field to the value of a column, and back.
+type Column interface {
+	driver.Valuer
+	sql.Scanner
+}
 
 // Millis returns a time as a column has it.
 func Millis(t time.Time) int64 {
@@ -31,43 +41,41 @@ func Time(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-func dateText(d money.Date) string {
-	if d.IsZero() {
-		return ""
-	}
-	return d.String()
+// millis is a column with a time.
+type millis time.Time
+
+func (m *millis) Value() (driver.Value, error) { return Millis(time.Time(*m)), nil }
+
+func (m *millis) Scan(v any) error {
+	ms, ok := v.(int64)
+	*m = millis(Time(ms))
+	return fits(v, ok)
 }
 
-// hashBytes returns a hash as a column has it. The zero hash has no bytes.
-func hashBytes(hash [32]byte) []byte {
-	if hash == [32]byte{} {
-		return []byte{}
-	}
-	return hash[:]
+// blob is a column with bytes.
+type blob []byte
+
+func (b *blob) Value() (driver.Value, error) { return append([]byte{}, *b...), nil }
+
+func (b *blob) Scan(v any) error {
+	data, ok := v.([]byte)
+	*b = append(blob(nil), data...)
+	return fits(v, ok || v == nil) // which a driver may have for empty bytes
 }
 
-// jsonText returns a value as JSON. Values have texts, numbers and booleans, which always marshal.
-func jsonText[T comparable](v T) string {
-	if v == *new(T) {
-		return ""
+func fits(v any, ok bool) error {
+	if !ok {
+		return fmt.Errorf("a column has a %T", v)
 	}
-	return marshal(v)
+	return nil
 }
 
-func listText[T any](list []T) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return marshal(list)
-}
+// derived is a column that is written to find the row by, and not read.
+type derived struct{ v any }
 
-func marshal(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
+func (d derived) Value() (driver.Value, error) { return d.v, nil }
+
+func (derived) Scan(any) error { return nil }
 
 // parser parses columns, and keeps the first error.
 type parser struct{ err error }
@@ -75,29 +83,6 @@ type parser struct{ err error }
 func (p *parser) note(err error) {
 	if p.err == nil {
 		p.err = err
-	}
-}
-
-func (p *parser) date(text string) money.Date {
-	if text == "" {
-		return money.Date{}
-	}
-	t, err := time.Parse(time.DateOnly, text)
-	p.note(err)
-	return money.DateOf(t)
-}
-
-func (p *parser) hash(b []byte) (hash [32]byte) {
-	if len(b) != 0 && len(b) != len(hash) {
-		p.note(fmt.Errorf("%x is not a SHA-256", b))
-	}
-	copy(hash[:], b)
-	return hash
-}
-
-func (p *parser) json(text string, v any) {
-	if text != "" {
-		p.note(json.Unmarshal([]byte(text), v))
 	}
 }
 
@@ -109,11 +94,80 @@ func (p *parser) result(row string, key ...string) error {
 	return nil
 }
 
-// stored returns a time as it comes back.
-func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// parsed is a column with a text that is parsed.
+type parsed struct {
+	p     *parser
+	text  string
+	parse func(text string) error
+}
 
-// filled returns bytes that a column takes.
-func filled(b []byte) []byte { return append([]byte{}, b...) }
+func (c parsed) Value() (driver.Value, error) { return c.text, nil }
 
-// bare returns a copy of a list; nil for an empty list.
-func bare[T any](list []T) []T { return append([]T(nil), list...) }
+func (c parsed) Scan(v any) error {
+	text, ok := v.(string)
+	if text != "" {
+		c.p.note(c.parse(text))
+	}
+	return fits(v, ok)
+}
+
+// date returns the column of a date.
+func (p *parser) date(d *money.Date) Column {
+	return parsed{p, dateText(*d), func(text string) error {
+		t, err := time.Parse(time.DateOnly, text)
+		*d = money.DateOf(t)
+		return err
+	}}
+}
+
+func dateText(d money.Date) string {
+	if d.IsZero() {
+		return ""
+	}
+	return d.String()
+}
+
+// jsonColumn returns the column of a value that is w in JSON.
+func jsonColumn[W any](p *parser, w W, set func(W)) Column {
+	text := ""
+	if !reflect.ValueOf(&w).Elem().IsZero() {
+		data, err := json.Marshal(w)
+		if err != nil {
+			panic(err) // it has texts, numbers and booleans, which always marshal
+		}
+		text = string(data)
+	}
+	return parsed{p, text, func(text string) error {
+		var w W
+		err := json.Unmarshal([]byte(text), &w)
+		set(w)
+		return err
+	}}
+}
+
+// jsonList returns the column of a list.
+func jsonList[T any](p *parser, list *[]T) Column {
+	return jsonColumn(p, append([]T(nil), *list...), func(parsed []T) { *list = parsed })
+}
+
+// hash is a column with a SHA-256. The zero hash has no bytes.
+type hash struct {
+	p    *parser
+	hash *[32]byte
+}
+
+func (h hash) Value() (driver.Value, error) {
+	if *h.hash == [32]byte{} {
+		return []byte{}, nil
+	}
+	return h.hash[:], nil
+}
+
+func (h hash) Scan(v any) error {
+	data, ok := v.([]byte)
+	if len(data) != 0 && len(data) != len(h.hash) {
+		h.p.note(fmt.Errorf("%x is not a SHA-256", data))
+	}
+	copy(h.hash[:], data)
+	return fits(v, ok || v == nil)
+}

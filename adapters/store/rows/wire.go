@@ -53,10 +53,6 @@ type mandateWire struct {
 	FirstCharge string `json:"first_charge,omitempty"`
 }
 
-func toMandateWire(o checkout.Observation) mandateWire {
-	return mandateWire{o.MandateReason, dateText(o.FirstCharge)}
-}
-
 type endWire struct {
 	At     int64           `json:"at_ms"`
 	By     checkout.Party  `json:"by"`

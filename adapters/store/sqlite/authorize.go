@@ -53,7 +53,7 @@ func (db *DB) reencrypt(ctx context.Context, t *tx) {
 	for _, p := range list {
 		r, encryptErr := rows.OfProvider(p, db.encrypter)
 		if err = errors.Join(err, encryptErr); err == nil {
-			t.exec(updateSecrets, r.WebhookSecret, r.Code)
+			t.exec(updateSecrets, r.WebhookSecret, p.Code)
 		}
 	}
 	if err != nil {

@@ -23,7 +23,6 @@ const (
 		VALUES (coalesce((SELECT max(place) + 1 FROM checkouts WHERE place BETWEEN ? AND ?), ?),
 			?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// updateCheckout writes to the entry of every index whose column it names: updateState names no such column.
 	updateCheckout = `UPDATE checkouts SET
 			status = ?, created_ms = ?, search = ?, billing_request_id = ?, consent = ?, mandate_id = ?, mandate_status = ?,
 			mandate_since_ms = ?, setup_completed_ms = ?, ended = ?, attention_ms = ?,
@@ -33,14 +32,6 @@ const (
 			account_holder = ?, account_mask = ?, confirmed_ms = ?, confirmed_by_request_id = ?, agreed_first_payment = ?,
 			agreement_number = ?, document_sha256 = ?, erased_ms = ?
 		WHERE provider_code = ? AND id = ? AND revision = ?`
-	updateState = `UPDATE checkouts SET
-			revision = ?, request_id = ?, created_by = ?, first_name = ?, last_name = ?, email = ?, course_code = ?, course_name = ?,
-			price_cents = ?, upfront_cents = ?, frequency = ?, number = ?, instalment_cents = ?, final_cents = ?, first_payment = ?,
-			setup_tokens = ?, setup_try = ?, billing_request_status = ?, mandate = ?, authorisation_status = ?,
-			account_holder = ?, account_mask = ?, confirmed_ms = ?, confirmed_by_request_id = ?, agreed_first_payment = ?,
-			agreement_number = ?, document_sha256 = ?, erased_ms = ?
-		WHERE provider_code = ? AND id = ? AND revision = ?`
-
 	selectCheckout  = `SELECT ` + checkoutColumns + ` FROM checkouts WHERE provider_code = ? AND id = ?`
 	selectByOrder   = `SELECT ` + checkoutColumns + ` FROM checkouts WHERE provider_code = ? AND provider_order_id = ?`
 	selectByKey     = `SELECT ` + checkoutColumns + ` FROM checkouts WHERE provider_code = ? AND idempotency_key = ?`
@@ -63,7 +54,7 @@ const (
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
 	change = change.Numbered(checkout.Checkout{})
 	row, e := rows.OfCheckout(change.Next), db.entryOf(change, hold)
-	first := row.CreatedMS << placeBits
+	first := rows.Millis(row.CreatedAt) << placeBits
 	args := append([]any{first, first | (1<<placeBits - 1), first}, row.Fields()...)
 	err = db.write(ctx, "insert checkout "+change.Next.ID, func(t *tx) {
 		t.exec(insertCheckout, args...)
@@ -105,18 +96,14 @@ func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold 
 // update stores a change over a revision, or returns errStale.
 func (db *DB) update(ctx context.Context, known checkout.Checkout, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
 	row, e := rows.OfCheckout(change.Next), db.entryOf(change, hold)
-	statement, columns := updateState, row.Fields()[rows.StateAt:]
-	if row.Lookups != rows.OfCheckout(known).Lookups {
-		statement, columns = updateCheckout, row.Fields()[rows.LookupsAt:]
-	}
 	if e.erases = change.Next.Erased() && !known.Erased(); e.erases {
 		if e.erased, err = db.erasedFacts(ctx, known.ID); err != nil {
 			return nil, err
 		}
 	}
-	args := append(columns, known.ProviderCode, known.ID, known.Revision)
+	args := append(row.Fields()[rows.IdentityColumns:], known.ProviderCode, known.ID, known.Revision)
 	err = db.write(ctx, "update checkout "+known.ID, func(t *tx) {
-		if t.exec(statement, args...) == 0 {
+		if t.exec(updateCheckout, args...) == 0 {
 			t.fail(errStale)
 		}
 		leases = e.store(t, false)

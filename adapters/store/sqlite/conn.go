@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -74,7 +75,11 @@ func (c *conn) exec(text string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := s.ExecContext(context.Background(), bound(args))
+	values, err := bound(args)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(context.Background(), values)
 	if err != nil {
 		return 0, mapError(err)
 	}
@@ -87,7 +92,11 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	if err != nil {
 		return err
 	}
-	found, err := s.QueryContext(ctx, bound(args))
+	bindings, err := bound(args)
+	if err != nil {
+		return err
+	}
+	found, err := s.QueryContext(ctx, bindings)
 	if err != nil {
 		return mapError(err)
 	}
@@ -107,8 +116,8 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	return mapError(err)
 }
 
-// bound returns the arguments of a statement: values, or pointers to fields of a row.
-func bound(args []any) []driver.NamedValue {
+// bound returns the arguments of a statement: values, or pointers to columns of a row.
+func bound(args []any) ([]driver.NamedValue, error) {
 	values := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
 		switch v := arg.(type) {
@@ -116,16 +125,21 @@ func bound(args []any) []driver.NamedValue {
 			arg = *v
 		case *int64:
 			arg = *v
+		case *int:
+			arg = int64(*v)
 		case *bool:
-			arg = *v
-		case *[]byte:
 			arg = *v
 		case int:
 			arg = int64(v)
+		case rows.Column:
+			var err error
+			if arg, err = v.Value(); err != nil {
+				return nil, err
+			}
 		}
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
 	}
-	return values
+	return values, nil
 }
 
 // row is a pointer to a row that is scanned.
@@ -137,20 +151,24 @@ type row[R any] interface {
 // scan writes the values of the columns of a row to its fields.
 func scan(values []driver.Value, fields []any) error {
 	for i, field := range fields {
-		ok := true
+		n, ok := values[i].(int64)
 		switch p := field.(type) {
+		case *int64:
+			*p = n
+		case *int:
+			*p = int(n)
+		case *bool:
+			*p = n != 0
 		case *string:
 			*p, ok = values[i].(string)
-		case *int64:
-			*p, ok = values[i].(int64)
-		case *bool:
-			var n int64
-			n, ok = values[i].(int64)
-			*p = n != 0
 		case *[]byte:
-			if *p, ok = values[i].([]byte); *p == nil { // the driver has nil for empty bytes, and takes nil for NULL
-				*p = []byte{}
+			*p, ok = values[i].([]byte)
+			ok = ok || values[i] == nil // the driver's empty bytes
+		case rows.Column:
+			if err := p.Scan(values[i]); err != nil {
+				return fmt.Errorf("column %d: %w", i+1, err)
 			}
+			continue
 		}
 		if !ok {
 			return fmt.Errorf("column %d: a %T does not fit a %T", i+1, values[i], field)

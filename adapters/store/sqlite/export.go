@@ -43,7 +43,7 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 			if err := scan(values, r.Fields()); err != nil {
 				return err
 			}
-			if len(together) > 0 && together[0].CreatedMS != r.CreatedMS {
+			if len(together) > 0 && !together[0].CreatedAt.Equal(r.CreatedAt) {
 				if err := flush(); err != nil {
 					return err
 				}

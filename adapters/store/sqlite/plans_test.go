@@ -70,30 +70,11 @@ func TestTheTablesHaveNoMoreColumnsAndIndexesThanTheyMay(t *testing.T) {
 	}))
 }
 
-// An update of a token writes to no index: SQLite writes to each whose columns it names.
-func TestAnUpdateOfTheStateWritesToNoIndex(t *testing.T) {
-	db := open(t, file(t), Options{})
-	program := func(statement string) (writes int) {
-		must(t, db.read(t.Context(), func(c *conn) error {
-			return c.query(t.Context(), `EXPLAIN `+statement, make([]any, 50), func(step []driver.Value) error {
-				if step[1] == "IdxDelete" { // before the entry is written again
-					writes++
-				}
-				return nil
-			})
-		}))
-		return writes
-	}
-	if state, all := program(updateState), program(updateCheckout); state != 0 || all == 0 {
-		t.Errorf("updateState writes %d index entries, want 0; updateCheckout %d", state, all)
-	}
-}
-
 func TestStatementsUseTheIndexesThatAreMeant(t *testing.T) {
 	db := open(t, file(t), Options{})
 	for _, tt := range []struct{ statement, want string }{
 		{selectCheckout, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
-		{updateState, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
+		{updateCheckout, "sqlite_autoindex_checkouts_1 (provider_code=? AND id=?)"},
 		{selectByOrder, "sqlite_autoindex_checkouts_2 (provider_code=? AND provider_order_id=?)"},
 		{selectByKey, "sqlite_autoindex_checkouts_3 (provider_code=? AND idempotency_key=?)"},
 		{selectByBilling, "checkouts_billing_request (billing_request_id=?)"},
