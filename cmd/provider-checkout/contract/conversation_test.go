@@ -96,6 +96,7 @@ type talk struct {
 	names    *symbols
 	client   http.RoundTripper
 	service  *service.Service // beside the service that answers
+	file     string           // of the providers
 	press    *press
 	entropy  *brokenSource
 	mu       sync.Mutex
@@ -118,7 +119,7 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 	})
 	const seen = 5 * time.Second // by which the configuration of the providers moves the clock
 	k.Sandbox = sandbox.NewOver(t, sandbox.Outside{Now: talkBegins.Add(-seen)}, store.open, changes...)
-	k.Configure(t, providersFile(t))
+	k.configure(t, providersFile(t))
 	k.Receiver.AnswerWith(func(sandbox.Delivery) int { return k.answer() })
 	k.service = k.Service(t)
 	k.names = newSymbols(k.Config.BaseURL, k.URL)
@@ -126,6 +127,13 @@ func newTalk(t *testing.T, store kind, settings []string, changes ...func(*servi
 		k.names.give("key of "+code, key)
 	}
 	return k
+}
+
+// configure replaces the providers by the providers of a file.
+func (k *talk) configure(t *testing.T, file string) {
+	t.Helper()
+	k.file = file
+	k.Configure(t, file)
 }
 
 // providersFile returns the provider file with which every conversation begins.
@@ -200,9 +208,9 @@ func (k *talk) do(t *testing.T, line string) {
 	case line == "the source of randomness is broken", line == "the source of randomness works":
 		k.entropy.broken.Store(line == "the source of randomness is broken")
 	case line == "the providers are configured as at the beginning":
-		k.Configure(t, providersFile(t))
+		k.configure(t, providersFile(t))
 	case line == "no provider is configured":
-		k.Configure(t, `{"providers": []}`)
+		k.configure(t, `{"providers": []}`)
 	case scans(line, "%s gets a key of %s", &code, &text):
 		k.names.give("key of "+code+" of "+text, sandbox.IssueKey(t, k.Store, code, catalogue.Environment(text)))
 	case scans(line, "the key of %s is revoked", &code):
@@ -230,7 +238,7 @@ func (k *talk) do(t *testing.T, line string) {
 		if !found {
 			t.Fatalf("nothing is done by %q", line)
 		}
-		k.Configure(t, with(t, providersFile(t), strings.Split(codes, " and "), member))
+		k.configure(t, with(t, providersFile(t), strings.Split(codes, " and "), member))
 	}
 }
 
@@ -344,26 +352,26 @@ func (k *talk) hear(t *testing.T) (shown []string) {
 	return shown
 }
 
-// secretOf returns the secret that signs a provider's events.
-func secretOf(t *testing.T, code string) string {
+// secretOf returns the secret that signs the events to a part of the receiver's address.
+func (k *talk) secretOf(t *testing.T, part string) string {
 	t.Helper()
 	var all struct {
 		Providers []struct {
-			Code    string `json:"provider_code"`
 			Webhook struct {
+				URL    string `json:"url"`
 				Secret string `json:"signing_secret"`
 			} `json:"webhook"`
 		} `json:"providers"`
 	}
-	if err := json.Unmarshal([]byte(providersFile(t)), &all); err != nil {
+	if err := json.Unmarshal([]byte(k.file), &all); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range all.Providers {
-		if p.Code == code {
+		if p.Webhook.URL == "HOOKS/"+part {
 			return p.Webhook.Secret
 		}
 	}
-	t.Fatalf("%s has no signing secret", code)
+	t.Fatalf("no provider has its events sent to %s", part)
 	return ""
 }
 

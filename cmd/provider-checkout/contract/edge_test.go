@@ -175,97 +175,6 @@ func manyTimes(text string, n int) []string {
 	return all
 }
 
-func TestContract4ABodyMustBeDeclaredAsJSON(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		const json = "application/json"
-		for i, tt := range []struct {
-			types    []string
-			coding   string
-			accepted bool
-		}{
-			{types: nil}, {types: []string{""}}, {types: []string{"text/plain"}}, {types: []string{"application/x-www-form-urlencoded"}},
-			{types: []string{"multipart/form-data; boundary=x"}}, {types: []string{"application/jsonp"}}, {types: []string{"text/json"}},
-			{types: []string{"application/problem+json"}}, {types: []string{"application/json; charset=utf-16"}},
-			{types: []string{"application/json; charset=iso-8859-1"}}, {types: []string{"application/json; charset"}},
-			{types: []string{"application/json;;"}}, {types: []string{"application/json, text/plain"}}, {types: []string{json, "text/plain"}},
-			{types: []string{json, json}}, {types: []string{json}, coding: "gzip"}, {types: []string{json}, coding: "br"},
-			{types: []string{json}, accepted: true}, {types: []string{"Application/JSON"}, accepted: true},
-			{types: []string{"application/json; charset=utf-8"}, accepted: true}, {types: []string{`APPLICATION/JSON;charset="UTF-8"`}, accepted: true},
-			{types: []string{json}, coding: "identity", accepted: true},
-		} {
-			t.Run(fmt.Sprint(tt.types, " ", tt.coding), func(t *testing.T) {
-				headers := []string{"Authorization", "Bearer " + s.Keys["TUI"]}
-				for _, media := range tt.types {
-					headers = append(headers, "Content-Type", media)
-				}
-				if tt.coding != "" {
-					headers = append(headers, "Content-Encoding", tt.coding)
-				}
-				r := s.Send(t, http.MethodPost, createPath, order(legacyCreate, fmt.Sprint("ORDER-", i)), headers...)
-				if !tt.accepted {
-					refused(t, r, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
-					untouched(t, s)
-				} else if r.Status != http.StatusCreated {
-					t.Errorf("answer %d %s", r.Status, r.Body)
-				}
-			})
-		}
-	})
-}
-
-// There is no public download of the agreement and no demonstration (section 1), and beside the cancel nothing else that section 4 does
-// not list.
-func TestContract4OnlyTheListedMethodsAndPathsAreThere(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		address := s.listening(t)
-		verbs := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "PRI", "get", "X"}
-		for path, allow := range map[string]string{
-			"/v1": "GET, HEAD", "/v1/environment": "GET, HEAD", "/v1/provider-checkouts": "POST",
-			"/v1/provider-checkouts/TUI-1-x": "GET, HEAD", "/v1/provider-checkouts/TUI-1-x/confirm": "POST",
-			"/v1/provider-checkouts/TUI-1-x/cancel": "POST", "/v1/events": "GET, HEAD",
-		} {
-			for _, verb := range verbs {
-				if strings.Contains(", "+allow+",", ", "+verb+",") {
-					continue
-				}
-				answers := raw(t, address, verb+" "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-				if verb == "HEAD" && len(answers) == 1 && strings.HasPrefix(answers[0], "405 ") {
-					continue // without a body
-				}
-				if len(answers) != 1 || !strings.HasPrefix(answers[0], "405 ") || !strings.Contains(answers[0], "METHOD_NOT_ALLOWED") {
-					t.Errorf("%s %s: %q, want 405", verb, path, answers)
-				}
-			}
-			r := s.Send(t, http.MethodDelete, path, "", "Authorization", "Bearer "+s.Keys["TUI"])
-			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
-			if got := r.Header.Get("Allow"); got != allow {
-				t.Errorf("DELETE %s: Allow %q, want %q", path, got, allow)
-			}
-		}
-		targets := []string{"OPTIONS *", "CONNECT pay.example:443", "GET //v1", "GET /v1/../v1", "GET /v1//environment",
-			"GET /v1/provider-checkouts/..%2f..%2fetc", "GET /v1%2f"}
-		one := "/v1/provider-checkouts/TUI-1-x"
-		for _, path := range []string{"/V1", "/v1/", "/v1/Environment", "/v1/provider-checkouts/", one + "/", one + "/confirm/", one + "/withdraw",
-			one + "/agreement", one + "/agreement.pdf", one + "/pdf", one + "/b/c", "/v1/agreements", "/v1/enrolments", "/v1/events/evt_1/redeliver", "/v1/agreements/PPA-2027-000001/pdf",
-			"/v1/documents", "/v1/providers", "/v1/keys", "/v1/export", "/v2", "/v2/provider-checkouts", "/api", "/api/dd", "/api/demos/",
-			"/api/demos/checkout", "/api/demos/enrol", "/sandbox", "/admin", "/metrics", "/healthz", "/debug/vars", "/debug/pprof/",
-			"/.git/config", "/.env", "/favicon.ico"} {
-			targets = append(targets, "GET "+path, "POST "+path)
-		}
-		for _, target := range targets {
-			answers := raw(t, address, target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-			if len(answers) != 1 || !strings.HasPrefix(answers[0], "404 ") || !strings.Contains(answers[0], `"NOT_FOUND"`) {
-				t.Errorf("%s: %q, want 404 in the envelope", target, answers)
-			}
-		}
-		for _, header := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
-			r := s.Send(t, http.MethodGet, "/v1/provider-checkouts", "", header, "POST", "Authorization", "Bearer "+s.Keys["TUI"])
-			refused(t, r, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
-		}
-		untouched(t, s)
-	})
-}
-
 func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
 	bad := func(t *testing.T, s *suite, address string) response {
 		return s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", "", "Authorization", "Bearer bad", "X-Forwarded-For", address)
@@ -286,5 +195,59 @@ func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
 		}, slow, func(_ *service.Config, o *httpapi.Options) {
 			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		})
+	})
+}
+
+func TestContract5NoRequestHidesBehindAnother(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		address := s.listening(t)
+		body := order(legacyCreate, "HIDDEN")
+		hidden := s.request("Content-Type: application/json", fmt.Sprintf("Content-Length: %d", len(body)), "Connection: close") + body
+		create := func(headers string) string {
+			return s.request(append([]string{"Content-Type: application/json"}, strings.Split(headers, "|")...)...)
+		}
+		for _, tt := range []struct{ name, sent, status string }{
+			{"a length beside chunks", create("Content-Length: 400|Transfer-Encoding: chunked") + "0\r\n\r\n", "400"},
+			{"chunks beside a length", create("Transfer-Encoding: chunked|Content-Length: 5") + "0\r\n\r\n", "400"},
+			{"two lengths", create("Content-Length: 2|Content-Length: 3") + "{}", "400"},
+			{"a list of lengths", create("Content-Length: 2, 2") + "{}", "400"},
+			{"a length with a sign", create("Content-Length: +2") + "{}", "400"},
+			{"a length in hexadecimal", create("Content-Length: 0x2") + "{}", "400"},
+			{"a negative length", create("Content-Length: -1") + "{}", "400"},
+			{"a length over 64 bits", create("Content-Length: 18446744073709551618") + "{}", "400"},
+			{"chunked twice", create("Transfer-Encoding: chunked|Transfer-Encoding: chunked") + "0\r\n\r\n", "501"},
+			{"chunked not last", create("Transfer-Encoding: chunked, identity") + "0\r\n\r\n", "501"},
+			{"another coding before chunked", create("Transfer-Encoding: gzip, chunked") + "0\r\n\r\n", "501"},
+			{"a coding that looks like chunked", create("Transfer-Encoding: xchunked") + "0\r\n\r\n", "501"},
+			{"chunked in quotes", create(`Transfer-Encoding: "chunked"`) + "0\r\n\r\n", "501"},
+			{"chunked after a vertical tab", create("Transfer-Encoding: \x0bchunked") + "0\r\n\r\n", "400"},
+			{"chunked on a folded line", create("Transfer-Encoding:|  chunked") + "0\r\n\r\n", "400"},
+			{"a space before the colon", create("Transfer-Encoding : chunked") + "0\r\n\r\n", "400"},
+			{"chunks that end in a bare LF", create("Transfer-Encoding: chunked") + "2\n{}\n0\n\n", "400"},
+			{"a chunk extension with a bare LF", create("Transfer-Encoding: chunked") + "2;x\n{}\r\n0\r\n\r\n", "400"},
+			{"a chunk that is longer than it says", create("Transfer-Encoding: chunked") + "2\r\n{}}\r\n0\r\n\r\n", "400"},
+			{"a chunk of negative size", create("Transfer-Encoding: chunked") + "-2\r\n{}\r\n0\r\n\r\n", "400"},
+			{"a chunk size with a prefix", create("Transfer-Encoding: chunked") + "0x2\r\n{}\r\n0\r\n\r\n", "400"},
+			{"a chunk size over 64 bits", create("Transfer-Encoding: chunked") + "10000000000000002\r\n{}\r\n0\r\n\r\n", "400"},
+			{"chunks to a server of 1.0", strings.Replace(create("Transfer-Encoding: chunked")+"0\r\n\r\n", "HTTP/1.1", "HTTP/1.0", 1), "400"},
+			{"a body with a GET", "GET /v1 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "200"},
+			{"a bare CR in a header", strings.Replace(create("X: a\rContent-Length: 2"), "\r\n\r\n", "\r\nContent-Length: 0\r\n\r\n", 1), "400"},
+			{"a NUL in a header", create("X: a\x00b|Content-Length: 0"), "400"},
+			{"a header before the first", strings.Replace(create("Content-Length: 0"), "\r\nHost", "\r\n Host", 1), "400"},
+			{"two hosts", create("Host: evil.example|Content-Length: 0"), "400"},
+			{"no host", strings.Replace(create("Content-Length: 0"), "Host: pay.example\r\n", "", 1), "400"},
+			{"a host that is none", strings.Replace(create("Content-Length: 0"), "pay.example", "a b/c", 1), "400"},
+			{"a space in the target", strings.Replace(create("Content-Length: 0"), "checkouts HTTP", "checkouts x HTTP", 1), "400"},
+			{"headers of 32 KiB", create("X: " + strings.Repeat("x", 32<<10)), "431"},
+			{"HTTP/0.9", "GET /v1\r\n\r\n", "400"},
+			{"HTTP/2 without being asked", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "404"},
+			{"HTTP/9.9", "GET /v1 HTTP/9.9\r\nHost: x\r\n\r\n", "505"},
+		} {
+			answers := raw(t, address, tt.sent+hidden)
+			if len(answers) != 1 || !strings.HasPrefix(answers[0], tt.status+" ") {
+				t.Errorf("%s: %q, want %s and the end of the connection", tt.name, answers, tt.status)
+			}
+		}
+		untouched(t, s)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -21,45 +20,12 @@ const (
 	tuiSecret    = "whsec_tui_0123456789abcdefgh"
 )
 
-// enrolled takes an order of KOWHAI from create to confirm.
-func (s *suite) enrolled(t *testing.T, id string) (created, confirmed response) {
-	t.Helper()
-	created = s.Create(t, id)
-	s.SetUp(t, created)
-	confirmed = s.Confirm(t, created)
-	if confirmed.Status != http.StatusOK {
-		t.Fatalf("confirm: %d %s", confirmed.Status, confirmed.Body)
-	}
-	return created, confirmed
-}
-
 // names returns the names of the events in deliveries, in order.
 func names(all []delivery) (names []string) {
 	for _, h := range all {
 		names = append(names, h.JSON.Text("event"))
 	}
 	return names
-}
-
-// outcomes returns the events on record of an order with status and attempts: "checkout.created delivered 1".
-func (s *suite) outcomes(t *testing.T, id string) (all []string) {
-	t.Helper()
-	for _, d := range s.Records(t) {
-		if d.Checkout.OrderID != id {
-			continue
-		}
-		for _, e := range d.Events() {
-			all = append(all, fmt.Sprintf("%s %s %d", e.Event.Name, e.Status, e.Attempts))
-		}
-	}
-	return all
-}
-
-func sameList(t *testing.T, what string, got []string, want ...string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: %q, want %q", what, got, want)
-	}
 }
 
 // signedBy reports whether a delivery is signed with a secret, by the contract's formula.

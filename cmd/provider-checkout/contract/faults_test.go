@@ -135,6 +135,8 @@ var needs = map[string][]string{
 	"replay":  {"Key", "Providers", "FindCheckout"},
 	"get":     {"Key", "Providers", "Checkout"},
 	"confirm": {"Key", "Providers", "Checkout", "UpdateCheckout"},
+	"cancel":  {"Key", "Providers", "Checkout", "UpdateCheckout"},
+	"list":    {"Key", "Providers", "Jobs"},
 }
 
 // providerCalls are the calls of a provider. All but create are about a checkout whose setup is complete.
@@ -149,6 +151,10 @@ var providerCalls = map[string]func(t *testing.T, s *suite, id string, ready res
 		return s.Get(t, "KOWHAI", ready.CheckoutPath())
 	},
 	"confirm": func(t *testing.T, s *suite, _ string, ready response) response { return s.Confirm(t, ready) },
+	"cancel": func(t *testing.T, s *suite, _ string, ready response) response {
+		return s.cancel(t, ready, "wrong course")
+	},
+	"list": func(t *testing.T, s *suite, _ string, _ response) response { return s.Get(t, "KOWHAI", "/v1/events") },
 }
 
 func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.T) {
@@ -293,49 +299,4 @@ func (p *press) Print(ctx context.Context, a agreement.Agreement) ([]byte, error
 		return nil, err
 	}
 	return p.Printer.Print(ctx, a)
-}
-
-func TestContract3AgreementGeneratedIsEmittedOnlyIfThePDFIs(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		does    func(try int) error
-		printed bool
-	}{
-		{"the printer fails once", func(try int) error {
-			if try == 1 {
-				return errors.New(inside)
-			}
-			return nil
-		}, true},
-		{"the printer fails", func(int) error { return errors.New(inside) }, false},
-		{"the printer panics", func(int) error { panic(inside) }, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			contractWith(t, withPress, func(t *testing.T, s *suite, p *press) {
-				p.does = tt.does
-				created := s.Ready(t, "ORDER-1")
-				for _, already := range []bool{false, true} {
-					got := s.Confirm(t, created)
-					if got.Status != http.StatusOK || got.At("already_confirmed") != already ||
-						got.At("agreement.pdf_generated") != tt.printed || got.String("agreement.number") == "" {
-						t.Errorf("confirm answers %d %s", got.Status, got.Body)
-					}
-				}
-				if p.tries != 2 {
-					t.Errorf("the agreement was rendered %d times, want 2", p.tries)
-				}
-				if d := s.record(t, "ORDER-1"); d.Agreement == nil || (d.Document > 0) != tt.printed {
-					t.Errorf("on record are agreement %v and document %v", d.Agreement, d.Document)
-				}
-				want := []string{"checkout.created", "checkout.confirmed", "agreement.generated"}
-				if !tt.printed {
-					want = want[:2]
-				}
-				s.emitted(t, want...)
-				if !strings.Contains(s.Log.String(), "render agreement") {
-					t.Error("the log does not say what failed")
-				}
-			})
-		})
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -74,64 +73,6 @@ func (b *bank) sayMandate(status checkout.MandateStatus) {
 func (b *bank) down() {
 	b.say(func(context.Context) (checkout.Observation, error) {
 		return checkout.Observation{}, errors.New("connection refused")
-	})
-}
-
-func TestContract3OutsideTheAPITheMandateMayBecomeActive(t *testing.T) {
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Ready(t, "ORDER-1")
-		s.Confirm(t, created)
-		for _, want := range []string{
-			"confirmed pending_submission Customer In Progress false",
-			"confirmed submitted Customer In Progress false",
-			"confirmed active Authorised true",
-		} {
-			if status := strings.Fields(want)[1]; status != "pending_submission" { // which comes with the setup
-				s.MoveMandate(t, created, status)
-			}
-			got := brief(s.Get(t, "KOWHAI", created.CheckoutPath()), "checkout.status", "direct_debit.mandate_status",
-				"direct_debit.authorisation_status", "direct_debit.authorised")
-			if got != "200 "+want {
-				t.Errorf("a poll answers %s, want %s", got, want)
-			}
-		}
-		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
-	})
-}
-
-func TestContract3AMandateThatDiesBeforeConfirmLetsThePayerTryAgain(t *testing.T) {
-	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
-		created := s.Ready(t, "ORDER-1")
-		first := s.record(t, "ORDER-1").Checkout.Setup
-		b.sayMandate(checkout.MandateCancelled)
-		// The confirm sees it without a poll in between.
-		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
-		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.At("direct_debit.setup_complete") != false {
-			t.Errorf("with a cancelled mandate a poll answers %s", got.Body)
-		}
-		b.say(nil)
-		s.SetUp(t, created)
-		second := s.record(t, "ORDER-1").Checkout.Setup
-		if second.Try != first.Try+1 || second.BillingRequestID == first.BillingRequestID {
-			t.Errorf("the second setup is attempt %d with billing request %s; the first was attempt %d with %s",
-				second.Try, second.BillingRequestID, first.Try, first.BillingRequestID)
-		}
-		if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("already_confirmed") != false {
-			t.Errorf("after the second setup confirm answers %d %s", got.Status, got.Body)
-		}
-		s.emitted(t, "checkout.created", "checkout.confirmed", "agreement.generated")
-	})
-}
-
-func TestContract3AMandateInAnUnknownStatusIsConfirmableOnceItIsKnown(t *testing.T) {
-	contractWith(t, withBank, func(t *testing.T, s *suite, b *bank) {
-		created := s.Ready(t, "ORDER-1")
-		b.sayMandate("on_hold")
-		refused(t, s.Confirm(t, created), http.StatusConflict, "DIRECT_DEBIT_SETUP_INCOMPLETE")
-		b.sayMandate(checkout.MandateActive)
-		if got := s.Confirm(t, created); got.Status != http.StatusOK {
-			t.Errorf("once the mandate is active confirm answers %d %s", got.Status, got.Body)
-		}
 	})
 }
 

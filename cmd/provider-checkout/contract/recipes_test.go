@@ -219,6 +219,35 @@ func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
 	}
 }
 
+// entries returns the entries of a page of the list.
+func entries(t *testing.T, r response) (all []map[string]any) {
+	t.Helper()
+	list, ok := r.At("events").([]any)
+	if r.Status != http.StatusOK || !ok {
+		t.Fatalf("a list answers %d %s", r.Status, r.Body)
+	}
+	for _, e := range list {
+		all = append(all, e.(map[string]any))
+	}
+	return all
+}
+
+// walk returns the entries of a list from a cursor to its end, and the cursor to go on from.
+func (s *suite) walk(t *testing.T, provider, after string, limit int) (all []map[string]any, next string) {
+	t.Helper()
+	for {
+		r := s.Get(t, provider, fmt.Sprintf("%s?limit=%d&after=%s", "/v1/events", limit, after))
+		page := entries(t, r)
+		if len(page) > limit {
+			t.Fatalf("a page of %d has %d entries", limit, len(page))
+		}
+		all, after = append(all, page...), r.String("next")
+		if len(page) == 0 {
+			return all, after
+		}
+	}
+}
+
 const receiverSecret = "whsec_kowhai_0123456789abcdef" // of providers
 
 // receiving runs a receiver of events, with a secret, until the test ends, and returns its address and output.

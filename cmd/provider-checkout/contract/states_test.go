@@ -234,9 +234,3 @@ func TestContract3EveryCallInEveryState(t *testing.T) {
 		})
 	}
 }
-
-// emitted checks the names of the events that the receiver got so far, in order.
-func (s *suite) emitted(t *testing.T, want ...string) {
-	t.Helper()
-	sameList(t, "events so far", names(s.Receiver.Deliveries()), want...)
-}

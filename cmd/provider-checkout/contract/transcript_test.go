@@ -368,7 +368,7 @@ func (k *talk) showEvent(t *testing.T, d sandbox.Delivery, answered int) string 
 	}
 	timestamp := header.Get("X-Service-Timestamp")
 	signed := "a wrong signature"
-	if header.Get("X-Service-Signature") == signature(secretOf(t, d.Provider), timestamp, string(d.Body)) {
+	if header.Get("X-Service-Signature") == signature(k.secretOf(t, d.Provider), timestamp, string(d.Body)) {
 		signed = "signature by the secret of " + d.Provider
 	}
 	header.Set("X-Service-Signature", fmt.Sprintf("t=%s,v1={%s}", timestamp, signed))
