@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,17 +10,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // A call that meets a conflict, or loses its connection before anything can have been stored, is made again, after a random pause up to
-// a limit that starts here and doubles.
+// a limit that doubles each time.
 const (
-	maxAttempts   = 5
-	conflictPause = 4 * time.Millisecond
-	lossPause     = 50 * time.Millisecond
+	maxAttempts = 5
+	retryPause  = 50 * time.Millisecond
 )
 
 const (
@@ -45,28 +42,20 @@ type conn struct {
 }
 
 // call calls f with a connection, and again while that may help. What f did and did not commit is rolled back.
-func (db *DB) call(ctx context.Context, f func(context.Context, *conn) error) error {
-	var failed error
-	pause := conflictPause
+func (db *DB) call(ctx context.Context, f func(context.Context, *conn) error) (err error) {
 	for n := range maxAttempts {
 		if n > 0 {
-			wait(ctx, rand.N(pause<<n))
+			wait(ctx, rand.N(retryPause<<n))
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var again bool
+		if again, err = db.once(ctx, f); !again {
 			return err
 		}
-		again, err := db.once(ctx, f)
-		if !again {
-			return err
-		}
-		if failed = err; !is(err, serializationFailure, deadlockDetected) {
-			pause = lossPause
-		}
 	}
-	if errors.Is(failed, ports.ErrBusy) {
-		return failed
-	}
-	return fmt.Errorf("%w: %w", ports.ErrBusy, failed)
+	return err
 }
 
 // once calls f with a connection, and reports whether another attempt may succeed.
@@ -78,25 +67,19 @@ func (db *DB) once(ctx context.Context, f func(context.Context, *conn) error) (a
 	defer acquired.Release() // which closes a connection whose transaction is open
 	c := &conn{acquired.Conn(), db}
 	defer c.rollback(ctx)
-	if err = c.proveConnection(ctx); err == nil {
-		if err = c.proveDoubts(ctx); err == nil {
-			err = f(ctx, c)
-		}
-	}
-	if c.IsClosed() {
-		db.lost()
+	if err = c.proveVisible(ctx); err == nil {
+		err = f(ctx, c)
 	}
 	switch {
 	case err == nil, errors.Is(err, ports.ErrUnknown), errors.Is(err, ports.ErrBusy):
 		return false, err
-	case is(err, serializationFailure, deadlockDetected):
-		return true, err
 	case c.IsClosed() && ctx.Err() != nil:
 		return false, ctx.Err() // the driver closes the connection when ctx ends
-	case c.IsClosed(), isLoss(err):
-		return true, errLost
+	case c.IsClosed():
+		db.pool.Reset() // a server that restarts closes them all
+		return true, fmt.Errorf("%w: %w", ports.ErrBusy, errLost)
 	}
-	return false, mapError(err)
+	return is(err, conflicts, connectionErrors), mapError(err)
 }
 
 // rollback ends a transaction that was not committed.
@@ -109,56 +92,76 @@ func (c *conn) rollback(ctx context.Context) {
 	_, _ = c.Exec(ctx, `ROLLBACK`) // if it fails, the connection is closed, which rolls back too
 }
 
-// read returns the result of f, which only reads.
-func read[T any](ctx context.Context, db *DB, f func(context.Context, *conn) (T, error)) (v T, err error) {
-	short, cancel := context.WithTimeout(ctx, readTimeout)
+// read returns the result of f, which only reads, within a time.
+func read[T any](ctx context.Context, db *DB, limit time.Duration, f func(context.Context, *conn) (T, error)) (v T, err error) {
+	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err = db.call(short, func(ctx context.Context, c *conn) (err error) {
 		v, err = f(ctx, c)
 		return err
 	})
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: not read in %v", ports.ErrBusy, readTimeout)
+		err = fmt.Errorf("%w: not read in %v", ports.ErrBusy, limit)
 	}
 	return v, err
 }
 
-// row is a pointer to a row that is scanned.
-type row[R any] interface {
-	*R
-	Fields() []any
+// list returns the rows of a query, each as to makes it, within a time.
+func list[R, V any](ctx context.Context, db *DB, limit time.Duration, to func(R) (V, error), query string, args ...any) ([]V, error) {
+	return read(ctx, db, limit, func(ctx context.Context, c *conn) ([]V, error) { return all(ctx, c, to, query, args...) })
 }
 
-func scan[R any, P row[R]](found pgx.CollectableRow) (r R, err error) {
-	err = found.Scan(P(&r).Fields()...)
-	return r, err
-}
-
-// all returns the rows of a query.
-func all[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) ([]R, error) {
-	found, err := c.Query(ctx, c.db.sql(query), args...)
+// get returns the first row of a query as to makes it, or ports.ErrNotFound.
+func get[R, V any](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) (V, error) {
+	v, err := read(ctx, db, readTimeout, func(ctx context.Context, c *conn) (v V, err error) {
+		r, err := one[R](ctx, c, query, args...)
+		if err != nil {
+			return v, err
+		}
+		return to(r)
+	})
 	if err != nil {
-		return nil, err
+		return v, fmt.Errorf("%s: %w", what, err)
 	}
-	return pgx.CollectRows(found, scan[R, P])
+	return v, nil
+}
+
+// all returns the rows of a query, each as to makes it.
+func all[R, V any](ctx context.Context, c *conn, to func(R) (V, error), query string, args ...any) ([]V, error) {
+	found, _ := c.Query(ctx, query, args...)
+	return pgx.AppendRows([]V(nil), found, func(row pgx.CollectableRow) (v V, err error) {
+		r, err := scan[R](row)
+		if err != nil {
+			return v, err
+		}
+		return to(r)
+	})
+}
+
+// scan returns a row of package rows, or of a struct with a field for each column.
+func scan[R any](row pgx.CollectableRow) (r R, err error) {
+	if v, ok := any(&r).(interface{ Fields() []any }); ok {
+		err = row.Scan(v.Fields()...)
+		return r, err
+	}
+	return pgx.RowToStructByPos[R](row)
 }
 
 // one returns the first row of a query, or ports.ErrNotFound.
-func one[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) (r R, err error) {
-	list, err := all[R, P](ctx, c, query, args...)
-	if err == nil && len(list) == 0 {
+func one[R any](ctx context.Context, c *conn, query string, args ...any) (R, error) {
+	found, _ := c.Query(ctx, query, args...)
+	r, err := pgx.CollectOneRow(found, scan[R])
+	if errors.Is(err, pgx.ErrNoRows) {
 		err = ports.ErrNotFound
 	}
-	if err != nil {
-		return r, err
-	}
-	return list[0], nil
+	return r, err
 }
 
 // value is a row of one column.
-type value[T any] struct{ v T }
+type value[T any] struct{ V T }
 
-func (r *value[T]) Fields() []any { return []any{&r.v} }
+// itself returns a row as it is.
+func itself[R any](r R) (R, error) { return r, nil }
 
 // bound returns the fields of a row as arguments.
 func bound(fields []any) []any {
@@ -184,32 +187,25 @@ func bound(fields []any) []any {
 // standby that is broken, by a cancel request, by pg_cancel_backend or by a restart, makes the commit visible on this server all the
 // same. A standby that is promoted then does not have it. This statement locks a row, which is a write, and so its commit waits too,
 // where standbys are demanded. A standby receives commits in their order: a commit that ends by itself proves every earlier one.
-const prove = `SELECT 1 FROM @.store WHERE id = 1 AND current_setting('synchronous_standby_names') <> '' FOR UPDATE`
+const prove = `SELECT 1 FROM store WHERE id = 1 AND current_setting('synchronous_standby_names') <> '' FOR UPDATE`
 
 // batch is the statements of a transaction, which are sent in one round trip.
 type batch struct {
 	pgx.Batch
-	db      *DB
 	timeout time.Duration // of the round trip
-	probes  bool          // whether commits are answered again
 }
 
 // batch returns a batch that begins a transaction. It is always explicit: a pooler may take what a driver sends in one round trip for
 // as many transactions as there are statements. While commits are not answered, each waits for the one before: commits that
 // wait are given up, but not by the server, whose connections would run out.
 func (db *DB) batch() *batch {
-	b := &batch{db: db, timeout: db.commitTimeout}
+	b := &batch{timeout: db.commitTimeout}
 	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	b.Queue(setTransaction)
-	if b.probes = db.stalled.Load(); b.probes {
-		b.add(prove)
+	if db.stalled.Load() {
+		b.Queue(prove)
 	}
 	return b
-}
-
-// add adds a statement.
-func (b *batch) add(statement string, args ...any) *pgx.QueuedQuery {
-	return b.Queue(b.db.sql(statement), args...)
 }
 
 // write sends a batch and commits.
@@ -221,6 +217,9 @@ func (db *DB) write(ctx context.Context, fill func(*batch)) error {
 	})
 }
 
+// noticedKey is under what a connection notes a notice of the server.
+const noticedKey = "provider_checkout.noticed"
+
 // commit sends the statements and commits. That takes one round trip, which does not end with ctx, so that the outcome is known if
 // it can be. If the answer is lost, or the commit was made with a warning, such as that the wait for a standby was broken, the error is
 // ErrUnknown.
@@ -230,31 +229,19 @@ func (c *conn) commit(ctx context.Context, b *batch) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.timeout)
 	defer cancel()
-	b.Queue(`COMMIT`).Exec(func(tag pgconn.CommandTag) error {
-		if tag.String() != "COMMIT" {
-			return fmt.Errorf("the server answers a COMMIT with %s", tag)
-		}
-		return nil
-	})
+	b.Queue(`COMMIT`)
 	raw := c.PgConn()
-	if raw.IsClosed() {
-		return errLost
-	}
 	defer voidCancelKey(raw)()
-	noticed := c.watch()
-	results := c.SendBatch(ctx, &b.Batch)
-	err := results.Close()
-	warned := noticed()
+	delete(raw.CustomData(), noticedKey)
+	err := c.SendBatch(ctx, &b.Batch).Close()
 	switch {
-	case err == nil && warned:
+	case err == nil && raw.CustomData()[noticedKey] != nil:
 		c.db.doubts.Add(1)
 		return fmt.Errorf("%w: the server warned at the commit", ports.ErrUnknown)
 	case err == nil:
-		if b.probes {
-			c.db.stalled.Store(false)
-		}
+		c.db.stalled.Store(false)
 		return nil
-	case raw.IsClosed() && !unsent(err), is(err, completionUnknown), isLoss(err):
+	case raw.IsClosed() && !unsent(err), is(err, completionUnknown, connectionErrors):
 		if ctx.Err() != nil {
 			c.db.stalled.Store(true)
 			_ = raw.Conn().Close() // the driver would wait for the server first
@@ -269,36 +256,6 @@ func (c *conn) commit(ctx context.Context, b *batch) error {
 // unsent reports whether an error says that the server had nothing of a request. The driver's error for a connection that was closed
 // before also comes where the connection breaks during the answer.
 func unsent(err error) bool { return pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) }
-
-// noticedKey is under what a connection notes a notice of the server.
-const noticedKey = "provider_checkout.noticed"
-
-// watch begins to look for notices of the server, and returns what reports whether one came. The handler of a host's pool is the
-// host's: there the messages are traced.
-func (c *conn) watch() (noticed func() bool) {
-	raw := c.PgConn()
-	if !c.db.shared {
-		delete(raw.CustomData(), noticedKey)
-		return func() bool { return raw.CustomData()[noticedKey] != nil }
-	}
-	var seen noticeTrace
-	raw.Frontend().Trace(&seen, pgproto3.TracerOptions{SuppressTimestamps: true})
-	return func() bool {
-		if !raw.IsClosed() { // else the driver may be using it
-			raw.Frontend().Untrace()
-		}
-		return bool(seen)
-	}
-}
-
-// noticeTrace is set by a notice in a trace of messages.
-type noticeTrace bool
-
-// Write implements [io.Writer]. It is called with a message at a time.
-func (n *noticeTrace) Write(message []byte) (int, error) {
-	*n = *n || noticeTrace(bytes.HasPrefix(message, []byte("B\tNoticeResponse\t")))
-	return len(message), nil
-}
 
 // voidCancelKey voids the key with which the driver asks the server to cancel what runs on the connection, and returns
 // what restores it. The driver asks so whenever it closes a connection that does not answer. That would not cancel a
@@ -318,39 +275,27 @@ func voidCancelKey(raw *pgconn.PgConn) (restore func()) {
 func (c *conn) prove(ctx context.Context) error {
 	b := c.db.batch()
 	b.timeout = proofTimeout
-	b.add(prove)
+	b.Queue(prove)
 	if err := c.commit(ctx, b); err != nil {
 		return fmt.Errorf("%w: prove what is on record: %v", ports.ErrBusy, err) // %v: nothing of the caller's is unknown
 	}
 	return nil
 }
 
-// proveDoubts proves what the commits of this process made visible whose waits may have been broken, before anything is read or written.
-func (c *conn) proveDoubts(ctx context.Context) error {
-	doubts := c.db.doubts.Load()
-	if doubts == c.db.settled.Load() {
-		return nil
-	}
-	if err := c.prove(ctx); err != nil {
-		return err
-	}
-	c.db.settled.Store(doubts)
-	return nil
-}
-
-// provenKey is under what a connection notes that it is proven.
+// provenKey is under what a connection notes up to which doubt it is proven.
 const provenKey = "provider_checkout.proven"
 
-// proveConnection proves what was visible when the connection was opened: a server that restarts breaks every wait, and ends every
-// connection.
-func (c *conn) proveConnection(ctx context.Context) error {
-	notes := c.PgConn().CustomData()
-	if !c.db.serving || notes[provenKey] != nil {
+// proveVisible proves what is visible before anything is read or written, once for each doubt on each connection. The first doubt of a
+// server is what was visible when the connection was opened: a server that restarts breaks every wait, and ends every connection.
+// Each later doubt is a commit of this process whose wait may have been broken.
+func (c *conn) proveVisible(ctx context.Context) error {
+	notes, doubts := c.PgConn().CustomData(), c.db.doubts.Load()
+	if was, _ := notes[provenKey].(int64); was == doubts {
 		return nil
 	}
 	err := c.prove(ctx)
 	if err == nil {
-		notes[provenKey] = true
+		notes[provenKey] = doubts
 	}
 	return err
 }

@@ -18,88 +18,57 @@ const (
 	courseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
 	keyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
 
-	selectProviders = `SELECT ` + providerColumns + ` FROM @.providers ORDER BY code`
-	selectSome      = `SELECT ` + providerColumns + ` FROM @.providers WHERE code = ANY($1) ORDER BY code`
-	selectCourses   = `SELECT ` + courseColumns + ` FROM @.courses ORDER BY provider_code, position`
-	selectCourse    = `SELECT ` + courseColumns + ` FROM @.courses WHERE provider_code = $1 AND code = $2`
-	selectKeys      = `SELECT ` + keyColumns + ` FROM @.api_keys ORDER BY created_ms, id`
-	selectKey       = `SELECT ` + keyColumns + ` FROM @.api_keys WHERE hash = $1`
-	selectRevoked   = `SELECT revoked_ms FROM @.api_keys WHERE id = $1`
-	revokeKey       = `UPDATE @.api_keys SET revoked_ms = $2 WHERE id = $1`
+	selectProviders = `SELECT ` + providerColumns + ` FROM providers ORDER BY code`
+	selectSome      = `SELECT ` + providerColumns + ` FROM providers WHERE code = ANY($1) ORDER BY code`
+	selectCourses   = `SELECT ` + courseColumns + ` FROM courses ORDER BY provider_code, position`
+	selectCourse    = `SELECT ` + courseColumns + ` FROM courses WHERE provider_code = $1 AND code = $2`
+	selectKeys      = `SELECT ` + keyColumns + ` FROM api_keys ORDER BY created_ms, id`
+	selectKey       = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
+	selectRevoked   = `SELECT revoked_ms FROM api_keys WHERE id = $1`
+	revokeKey       = `UPDATE api_keys SET revoked_ms = $2 WHERE id = $1`
+
+	insertProvider = `INSERT INTO providers (` + providerColumns + `)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+	insertCourse = `INSERT INTO courses (` + courseColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	insertKey    = `INSERT INTO api_keys (` + keyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )
 
-var (
-	insertProvider = insert("providers", providerColumns)
-	insertCourse   = insert("courses", courseColumns)
-	insertKey      = insert("api_keys", keyColumns)
-)
+// provider returns the provider of a row.
+func (db *DB) provider(r rows.Provider) (catalogue.Provider, error) { return r.Provider(db.encrypter) }
 
 // Providers implements [ports.Configuration].
-func (db *DB) Providers(ctx context.Context, codes ...string) ([]catalogue.Provider, error) {
-	found, err := read(ctx, db, func(ctx context.Context, c *conn) ([]rows.Provider, error) {
-		if len(codes) == 0 {
-			return all[rows.Provider](ctx, c, selectProviders)
-		}
-		return all[rows.Provider](ctx, c, selectSome, codes)
-	})
+func (db *DB) Providers(ctx context.Context, codes ...string) (providers []catalogue.Provider, err error) {
+	if len(codes) == 0 {
+		providers, err = list(ctx, db, readTimeout, db.provider, selectProviders)
+	} else {
+		providers, err = list(ctx, db, readTimeout, db.provider, selectSome, codes)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("providers: %w", err)
 	}
-	var list []catalogue.Provider
-	for _, r := range found {
-		p, err := r.Provider(db.encrypter)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, p)
-	}
-	return list, nil
+	return providers, nil
 }
 
 // Course implements [ports.Configuration].
 func (db *DB) Course(ctx context.Context, provider, code string) (catalogue.Course, error) {
-	return read(ctx, db, func(ctx context.Context, c *conn) (v catalogue.Course, err error) {
-		r, err := one[rows.Course](ctx, c, selectCourse, provider, code)
-		if err != nil {
-			return v, fmt.Errorf("course %s of provider %s: %w", code, provider, err)
-		}
-		return r.Course()
-	})
+	return get(ctx, db, "course "+code+" of provider "+provider, rows.Course.Course, selectCourse, provider, code)
 }
 
 // Key implements [ports.Configuration].
 func (db *DB) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
-	return read(ctx, db, func(ctx context.Context, c *conn) (k catalogue.Key, err error) {
-		r, err := one[rows.Key](ctx, c, selectKey, hash[:])
-		if err != nil {
-			return k, fmt.Errorf("API key: %w", err)
-		}
-		return r.Key()
-	})
+	return get(ctx, db, "API key", rows.Key.Key, selectKey, hash[:])
 }
 
 // Keys implements [ports.Configurer].
 func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
-	return read(ctx, db, func(ctx context.Context, c *conn) ([]catalogue.Key, error) { return c.keys(ctx) })
-}
-
-func (c *conn) keys(ctx context.Context) (list []catalogue.Key, err error) {
-	found, err := all[rows.Key](ctx, c, selectKeys)
-	for _, r := range found {
-		k, err := r.Key()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, k)
-	}
-	return list, err
+	return list(ctx, db, readTimeout, rows.Key.Key, selectKeys)
 }
 
 // AddKey implements [ports.Configurer].
 func (db *DB) AddKey(ctx context.Context, key catalogue.Key, act checkout.Act) error {
 	err := db.write(ctx, func(b *batch) {
 		row := rows.OfKey(key)
-		b.add(insertKey, bound(row.Fields())...)
+		b.Queue(insertKey, bound(row.Fields())...)
 		b.act(act)
 	})
 	if err != nil {
@@ -112,8 +81,8 @@ func (db *DB) AddKey(ctx context.Context, key catalogue.Key, act checkout.Act) e
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, act checkout.Act) error {
 	err := db.locked(ctx, func(ctx context.Context, c *conn, b *batch) error {
 		revoked, err := one[value[int64]](ctx, c, selectRevoked, id)
-		if err == nil && revoked.v == 0 {
-			b.add(revokeKey, id, rows.Millis(at))
+		if err == nil && revoked.V == 0 {
+			b.Queue(revokeKey, id, rows.Millis(at))
 			b.act(act)
 		}
 		return err
@@ -139,17 +108,17 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 		if twice := catalogue.Twice(after); twice != "" {
 			return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
 		}
-		b.add(`DELETE FROM @.courses`)
-		b.add(`DELETE FROM @.providers`)
+		b.Queue(`DELETE FROM courses`)
+		b.Queue(`DELETE FROM providers`)
 		for _, v := range after {
 			row, err := rows.OfProvider(v.Provider, db.encrypter)
 			if err != nil {
 				return err
 			}
-			b.add(insertProvider, bound(row.Fields())...)
+			b.Queue(insertProvider, bound(row.Fields())...)
 			for i, course := range v.Courses {
 				row := rows.OfCourse(v.Provider.Code, i, course)
-				b.add(insertCourse, bound(row.Fields())...)
+				b.Queue(insertCourse, bound(row.Fields())...)
 			}
 		}
 		for _, a := range acts {
@@ -160,9 +129,9 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 }
 
 // configurations returns every configuration.
-func (c *conn) configurations(ctx context.Context) (list []catalogue.Configuration, err error) {
-	providers, err := all[rows.Provider](ctx, c, selectProviders)
-	courses, coursesErr := all[rows.Course](ctx, c, selectCourses)
+func (c *conn) configurations(ctx context.Context) (configurations []catalogue.Configuration, err error) {
+	providers, err := all(ctx, c, c.db.provider, selectProviders)
+	courses, coursesErr := all(ctx, c, itself[rows.Course], selectCourses)
 	if err := errors.Join(err, coursesErr); err != nil {
 		return nil, err
 	}
@@ -174,12 +143,8 @@ func (c *conn) configurations(ctx context.Context) (list []catalogue.Configurati
 		}
 		of[r.ProviderCode] = append(of[r.ProviderCode], course)
 	}
-	for _, r := range providers {
-		p, err := r.Provider(c.db.encrypter)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, catalogue.Configuration{Provider: p, Courses: of[p.Code]})
+	for _, p := range providers {
+		configurations = append(configurations, catalogue.Configuration{Provider: p, Courses: of[p.Code]})
 	}
-	return list, nil
+	return configurations, nil
 }

@@ -2,11 +2,15 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"os"
 	"strings"
-	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,7 +21,6 @@ import (
 
 const (
 	maxConns       = 20 // unless the connection string says pool_max_conns; a server accepts 100 by default
-	warmConns      = 4  // of a server, before its first request
 	connectTimeout = 3 * time.Second
 	pingTimeout    = time.Second
 	acquireTimeout = 3 * time.Second
@@ -47,7 +50,6 @@ func (db *DB) connect(ctx context.Context, url string) error {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.PingTimeout = pingTimeout
-	config.ShouldPing = db.shouldPing
 	config.ConnConfig.OnNotice = func(c *pgconn.PgConn, _ *pgconn.Notice) { c.CustomData()[noticedKey] = true }
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return errors.New("the connection pool cannot be made") // its error may quote the configuration
@@ -55,23 +57,13 @@ func (db *DB) connect(ctx context.Context, url string) error {
 	return nil
 }
 
-// shouldPing reports whether a connection is checked before it is used: if it was idle for long, or since another one
-// was lost, because a server that restarts closes all of them.
-func (db *DB) shouldPing(_ context.Context, p pgxpool.ShouldPingParams) bool {
-	sinceLoss := time.Since(db.opened) - time.Duration(db.lastLoss.Load())
-	return p.IdleDuration > time.Second || p.IdleDuration > sinceLoss
-}
-
-// lost records that a connection was lost.
-func (db *DB) lost() { db.lastLoss.Store(int64(time.Since(db.opened))) }
-
 // acquire waits for a connection, and reports whether to try again.
 func (db *DB) acquire(ctx context.Context) (_ *pgxpool.Conn, again bool, _ error) {
 	limited, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	c, err := db.pool.Acquire(limited)
 	for is(err, tooManyConnections) && limited.Err() == nil { // for the role, or for the server: one of the pool's may be free soon
-		wait(limited, rand.N(lossPause))
+		wait(limited, rand.N(retryPause))
 		c, err = db.pool.Acquire(limited)
 	}
 	switch {
@@ -82,32 +74,46 @@ func (db *DB) acquire(ctx context.Context) (_ *pgxpool.Conn, again bool, _ error
 	case limited.Err() != nil:
 		return nil, false, fmt.Errorf("%w: no connection in %v", ports.ErrBusy, acquireTimeout)
 	}
-	again, err = connectError(err)
-	return nil, again, err
+	why, again := connectError(err)
+	if again {
+		return nil, true, fmt.Errorf("%w: connect: %s", ports.ErrBusy, why)
+	}
+	return nil, false, fmt.Errorf("connect: %s", why)
 }
 
-// warm opens some connections at once, so that the first requests need not wait for that. It is not an error that there are
-// fewer.
-func (db *DB) warm(ctx context.Context) {
-	var opening sync.WaitGroup
-	for range min(warmConns, db.pool.Config().MaxConns) {
-		opening.Go(func() {
-			if c, _, err := db.acquire(ctx); err == nil {
-				_ = (&conn{c.Conn(), db}).proveConnection(ctx)
-				defer c.Release()
-				wait(ctx, lossPause) // so that each of them is opened
-			}
-		})
+// connectError returns the reason why there is no connection, and whether to try again. Errors of the driver quote the connection
+// string; the reason has no part of it.
+func connectError(err error) (why string, again bool) {
+	errno, isErrno := errors.AsType[syscall.Errno](err)
+	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isDNS := errors.AsType[*net.DNSError](err)
+	switch {
+	case is(err, noPassword, wrongPassword):
+		return "the server refuses the user or the password", false
+	case is(err, noDatabase):
+		return "the server has no such database", false
+	case isTransient(err):
+		return "the server, or the pooler, takes no connection now: SQLSTATE " + condition(err), true
+	case condition(err) != "":
+		return "the server refuses with SQLSTATE " + condition(err), false
+	case isTLS:
+		return "the server's certificate is not accepted", false
+	case isDNS:
+		return "the host is not found", true
+	case isErrno:
+		return errno.Error(), true
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return "timed out", true
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the server closed the connection", true
 	}
-	opening.Wait()
+	return "there is no connection", true
 }
 
 // wait waits for d, or until ctx ends.
 func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

@@ -2,14 +2,12 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money/text"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // hit is a checkout that an operator asked for.
@@ -21,26 +19,31 @@ type hit struct {
 
 func (h *hit) Fields() []any { return append(h.Checkout.Fields(), &h.sinceMS, &h.reason) }
 
+func (h hit) hit() (checkout.Hit, error) {
+	c, err := h.Checkout.Checkout()
+	return checkout.Hit{Checkout: c, Since: rows.Time(h.sinceMS), Reason: h.reason}, err
+}
+
 const (
-	selectHits  = `SELECT ` + checkoutColumns + `, created_ms, '' FROM @.checkouts WHERE ($1 = '' OR provider_code = $1)`
+	selectHits  = `SELECT ` + checkoutColumns + `, created_ms, '' FROM checkouts WHERE ($1 = '' OR provider_code = $1)`
 	newestFirst = ` ORDER BY created_ms DESC, id DESC LIMIT $2`
 	findAll     = selectHits + newestFirst
 	findEvent   = selectHits + ` AND (provider_code, id) IN (
-		SELECT provider_code, checkout_id FROM @.jobs WHERE id = $3 AND state <> 'pending' AND kind IN ('deliver', 'notify')
-		UNION SELECT provider_code, checkout_id FROM @.jobs WHERE id = $3 AND state = 'pending' AND kind = 'deliver')` + newestFirst
+		SELECT provider_code, checkout_id FROM jobs WHERE id = $3 AND state <> 'pending' AND kind IN ('deliver', 'notify')
+		UNION SELECT provider_code, checkout_id FROM jobs WHERE id = $3 AND state = 'pending' AND kind = 'deliver')` + newestFirst
 
 	// Students whose payer has not begun are searched for a few days: most of them are nobody's question, and an index of them all would
 	// be written by each create.
 	searched    = `(consent <> '' OR created_ms >= $4)`
 	findAddress = selectHits + ` AND search <> '' AND right(search, length($3)) = $3 AND ` + searched + newestFirst
 	findWord    = selectHits + ` AND (provider_code, id) IN (
-		SELECT provider_code, id FROM @.checkouts WHERE provider_code = $5 AND id = $3
-		UNION SELECT provider_code, id FROM @.checkouts WHERE provider_order_id = $3
-		UNION SELECT provider_code, id FROM @.checkouts WHERE billing_request_id = $3 AND billing_request_id <> ''
-		UNION SELECT provider_code, id FROM @.checkouts WHERE mandate_id = $3 AND mandate_id <> ''
-		UNION SELECT provider_code, checkout_id FROM @.agreements WHERE number = upper($3)
-		UNION SELECT provider_code, id FROM @.checkouts WHERE $6 <> '' AND consent <> '' AND search >= $6 AND search < $6 || chr(1114111)
-		UNION SELECT provider_code, id FROM @.checkouts WHERE $6 <> '' AND consent = '' AND created_ms >= $4 AND starts_with(search, $6))` + newestFirst
+		SELECT provider_code, id FROM checkouts WHERE provider_code = $5 AND id = $3
+		UNION SELECT provider_code, id FROM checkouts WHERE provider_order_id = $3
+		UNION SELECT provider_code, id FROM checkouts WHERE billing_request_id = $3 AND billing_request_id <> ''
+		UNION SELECT provider_code, id FROM checkouts WHERE mandate_id = $3 AND mandate_id <> ''
+		UNION SELECT provider_code, checkout_id FROM agreements WHERE number = upper($3)
+		UNION SELECT provider_code, id FROM checkouts WHERE $6 <> '' AND consent <> '' AND search >= $6 AND search < $6 || chr(1114111)
+		UNION SELECT provider_code, id FROM checkouts WHERE $6 <> '' AND consent = '' AND created_ms >= $4 AND starts_with(search, $6))` + newestFirst
 )
 
 // troubles are the queries for the checkouts with a trouble since between $1 and $2, with the reason.
@@ -54,58 +57,32 @@ var troubles = map[checkout.Trouble]string{
 }
 
 func ofJobs(since, condition string) string {
-	return `SELECT DISTINCT ON (provider_code, checkout_id) provider_code, checkout_id AS id, ` + since + ` AS since, failure AS reason FROM @.jobs
+	return `SELECT DISTINCT ON (provider_code, checkout_id) provider_code AS p, checkout_id AS i, ` + since + ` AS since, failure AS reason FROM jobs
 		WHERE checkout_id <> '' AND ` + condition + ` AND ` + since + ` >= $1 AND ` + since + ` < $2 ORDER BY provider_code, checkout_id, since`
 }
 
 func ofCheckouts(condition string) string {
-	return `SELECT provider_code, id, attention_ms AS since, '' AS reason FROM @.checkouts
+	return `SELECT provider_code AS p, id AS i, attention_ms AS since, '' AS reason FROM checkouts
 		WHERE attention_ms <> 0 AND ` + condition + ` AND attention_ms >= $1 AND attention_ms < $2`
 }
 
 // findTrouble returns the query for the checkouts with a trouble.
 func findTrouble(t checkout.Trouble) string {
-	order := `t.since, c.id`
+	order := `since, id`
 	if t == checkout.TroubleCRM { // the next to be paid first
-		order = `CASE WHEN c.status = 'confirmed' THEN c.agreed_first_payment ELSE c.first_payment END, ` + order
+		order = `CASE WHEN status = 'confirmed' THEN agreed_first_payment ELSE first_payment END, ` + order
 	}
-	columns := `c.` + strings.Join(strings.Fields(checkoutColumns), ` c.`)
-	return `SELECT ` + columns + `, t.since, t.reason FROM (` + troubles[t] + `) AS t JOIN @.checkouts AS c ON c.provider_code = t.provider_code AND c.id = t.id
-		WHERE $3 = '' OR c.provider_code = $3 ORDER BY ` + order + ` LIMIT $4`
+	return `SELECT ` + checkoutColumns + `, since, reason FROM (` + troubles[t] + `) AS t JOIN checkouts ON provider_code = p AND id = i
+		WHERE $3 = '' OR provider_code = $3 ORDER BY ` + order + ` LIMIT $4`
 }
 
-var errTooLong = fmt.Errorf("the question takes too long: %w", ports.ErrBusy)
-
-// questionTime bounds a question of an operator.
+// questionTime bounds a question of an operator about all checkouts.
 const questionTime = 2 * time.Second
-
-// ask is read for a question about all checkouts.
-func ask[R any, P row[R]](ctx context.Context, db *DB, query string, args ...any) ([]R, error) {
-	short, cancel := context.WithTimeout(ctx, questionTime)
-	defer cancel()
-	list, err := read(short, db, func(ctx context.Context, c *conn) ([]R, error) { return all[R, P](ctx, c, query, args...) })
-	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		err = errTooLong
-	}
-	return list, err
-}
 
 // Find implements [ports.Desk].
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	query, args := question(q, limit)
-	found, err := ask[hit](ctx, db, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	var hits []checkout.Hit
-	for _, h := range found {
-		c, err := h.Checkout.Checkout()
-		if err != nil {
-			return nil, err
-		}
-		hits = append(hits, checkout.Hit{Checkout: c, Since: rows.Time(h.sinceMS), Reason: h.reason})
-	}
-	return hits, nil
+	return list(ctx, db, questionTime, hit.hit, query, args...)
 }
 
 // question returns the query for what an operator looks for.
@@ -130,54 +107,36 @@ func question(q checkout.Query, limit int) (query string, args []any) {
 
 // count is the number of checkouts of a provider that have a trouble.
 type count struct {
-	provider        string
-	count, oldestMS int64
+	Provider        string
+	Count, OldestMS int64
 }
 
-func (c *count) Fields() []any { return []any{&c.provider, &c.count, &c.oldestMS} }
-
 // Troubles implements [ports.Desk].
-func (db *DB) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
+func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
 	for _, t := range checkout.Troubles() {
 		earliest, latest := t.Window(now)
-		found, err := ask[count](ctx, db, `SELECT provider_code, count(*), min(since) FROM (`+troubles[t]+`) AS t GROUP BY provider_code`,
-			rows.Millis(earliest), rows.Millis(latest))
+		of, err := list(ctx, db, questionTime, func(c count) (checkout.TroubleCount, error) {
+			return checkout.TroubleCount{Trouble: t, ProviderCode: c.Provider, Count: int(c.Count), Oldest: rows.Time(c.OldestMS)}, nil
+		}, `SELECT p, count(*), min(since) FROM (`+troubles[t]+`) AS t GROUP BY p`, rows.Millis(earliest), rows.Millis(latest))
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range found {
-			list = append(list, checkout.TroubleCount{Trouble: t, ProviderCode: c.provider, Count: int(c.count), Oldest: rows.Time(c.oldestMS)})
-		}
+		counts = append(counts, of...)
 	}
-	return list, nil
+	return counts, nil
 }
 
 // Acts implements [ports.Desk].
-func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) (list []checkout.Act, err error) {
-	found, err := ask[rows.Act](ctx, db, `SELECT `+actColumns+` FROM @.acts WHERE ($1 = '' OR provider_code = $1) AND ($2 = '' OR subject = $2)
-		AND at_ms >= $3 ORDER BY at_ms DESC, id DESC LIMIT $4`, f.ProviderCode, f.Subject, rows.Millis(f.Since), limit)
-	for _, r := range found {
-		a, err := r.Record()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, a)
-	}
-	return list, err
+func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
+	return list(ctx, db, questionTime, rows.Act.Record, `SELECT `+actColumns+` FROM acts WHERE ($1 = '' OR provider_code = $1)
+		AND ($2 = '' OR subject = $2) AND at_ms >= $3 ORDER BY at_ms DESC, id DESC LIMIT $4`, f.ProviderCode, f.Subject, rows.Millis(f.Since), limit)
 }
 
-// vacuumed are the tables that may have had personal data.
-var vacuumed = []string{"checkouts", "agreements", "documents", "jobs", "sandbox_records"}
-
-// Scrub implements [ports.Desk]. It vacuums the tables, so that no query and no dump sees the rows as they were. Their bytes may
-// stay in free space of the tables' files until that is used again, and in the server's log of writes.
+// Scrub implements [ports.Desk]. It vacuums the tables that may have had personal data, so that no query and no dump sees the rows as
+// they were. Their bytes may stay in free space of the tables' files until that is used again, and in the server's log of writes.
 func (db *DB) Scrub(ctx context.Context) error {
 	return db.call(ctx, func(ctx context.Context, c *conn) error {
-		for _, table := range vacuumed {
-			if _, err := c.PgConn().Exec(ctx, "VACUUM "+db.table(table)).ReadAll(); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := c.Exec(ctx, `VACUUM checkouts, agreements, documents, jobs, sandbox_records`)
+		return err
 	})
 }

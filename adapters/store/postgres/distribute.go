@@ -15,7 +15,6 @@ var (
 )
 
 const (
-	hasCitus      = `SELECT count(*) > 0 FROM pg_catalog.pg_proc WHERE proname = 'create_distributed_table' AND pg_function_is_visible(oid)`
 	isDistributed = `SELECT count(*) > 0 FROM pg_dist_partition WHERE logicalrelid = CAST($1 AS regclass)`
 	copyTable     = `SELECT create_reference_table(CAST($1 AS regclass))`
 	spreadTable   = `SELECT create_distributed_table(CAST($1 AS regclass), 'provider_code', colocate_with => $2)`
@@ -24,29 +23,28 @@ const (
 // distributeTimeout is longer than any store takes.
 const distributeTimeout = 24 * time.Hour
 
-var errNoCitus = errors.New("the server has no Citus (create_distributed_table): the store stays on one node")
+var errNoCitus = errors.New("the server has no Citus: the store stays on one node")
 
 // Distribute spreads the store, empty or filled, over the nodes of the server's Citus cluster: all of it or nothing. Nobody may use the
 // store meanwhile. It does nothing if the store is distributed already.
 func (db *DB) Distribute(ctx context.Context) error {
 	err := db.locked(ctx, func(ctx context.Context, c *conn, b *batch) error {
-		citus, err := one[value[bool]](ctx, c, hasCitus)
-		if err != nil || !citus.v {
-			return errors.Join(err, errNoCitus)
-		}
-		done, err := one[value[bool]](ctx, c, isDistributed, db.table(spread[0]))
-		if err != nil || done.v {
+		done, err := one[value[bool]](ctx, c, isDistributed, spread[0])
+		switch {
+		case is(err, noTable):
+			return errNoCitus
+		case err != nil || done.V:
 			return err
 		}
 		b.timeout = distributeTimeout
 		b.Queue(`SELECT set_config('statement_timeout', '0', true)`)
 		for _, table := range copied {
-			b.Queue(copyTable, db.table(table))
+			b.Queue(copyTable, table)
 		}
 		beside := "none"
 		for _, table := range spread {
-			b.Queue(spreadTable, db.table(table), beside)
-			beside = db.table(spread[0])
+			b.Queue(spreadTable, table, beside)
+			beside = spread[0]
 		}
 		return nil
 	})

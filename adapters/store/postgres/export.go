@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -15,15 +14,15 @@ const (
 	// A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
 	allowSlowVisitor = `SELECT set_config('idle_in_transaction_session_timeout', '10min', true)`
 	// Checkouts are sorted once, by the server.
-	declareExport = `DECLARE exported NO SCROLL CURSOR FOR SELECT ` + checkoutColumns + ` FROM @.checkouts
+	declareExport = `DECLARE exported NO SCROLL CURSOR FOR SELECT ` + checkoutColumns + ` FROM checkouts
 		WHERE $1 = '' OR lower(email) = lower($1 COLLATE "C") ORDER BY created_ms, id`
 	fetchExport = `FETCH 100 FROM exported`
 
 	ofPage           = ` JOIN (SELECT unnest(CAST($1 AS text[])) AS p, unnest(CAST($2 AS text[])) AS i) AS page ON provider_code = p AND checkout_id = i`
-	exportAgreements = `SELECT ` + agreementColumns + ` FROM @.agreements` + ofPage
-	exportDocuments  = `SELECT checkout_id, CAST(length(bytes) AS bigint) FROM @.documents` + ofPage
-	exportMoments    = `SELECT ` + momentColumns + ` FROM @.moments` + ofPage + ` ORDER BY position, id`
-	exportJobs       = `SELECT ` + jobColumns + ` FROM @.jobs` + ofPage + ` ORDER BY position, id`
+	exportAgreements = `SELECT ` + agreementColumns + ` FROM agreements` + ofPage
+	exportDocuments  = `SELECT checkout_id, CAST(length(bytes) AS bigint) FROM documents` + ofPage
+	exportMoments    = `SELECT ` + momentColumns + ` FROM moments` + ofPage + ` ORDER BY position, id`
+	exportJobs       = `SELECT ` + jobColumns + ` FROM jobs` + ofPage + ` ORDER BY position, id`
 )
 
 // Export implements [ports.Desk].
@@ -39,24 +38,29 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) // it wrote nothing
 	c := &conn{acquired.Conn(), db}
+	return mapError(c.export(ctx, email, visit))
+}
+
+// export visits what is visible to the transaction of the connection.
+func (c *conn) export(ctx context.Context, email string, visit checkout.Visitor) error {
 	if _, err := c.Exec(ctx, allowSlowVisitor); err != nil {
-		return mapError(err)
+		return err
 	}
 	if email == "" {
 		if err := c.exportConfiguration(ctx, visit); err != nil {
-			return mapError(err)
+			return err
 		}
 	}
-	if _, err := c.Exec(ctx, db.sql(declareExport), pgx.QueryExecModeSimpleProtocol, email); err != nil {
-		return mapError(err)
+	if _, err := c.Exec(ctx, declareExport, pgx.QueryExecModeSimpleProtocol, email); err != nil {
+		return err
 	}
 	for {
-		page, err := all[rows.Checkout](ctx, c, fetchExport)
+		page, err := all(ctx, c, itself[rows.Checkout], fetchExport)
 		if err != nil || len(page) == 0 {
-			return mapError(err)
+			return err
 		}
 		if err := c.exportPage(ctx, page, visit); err != nil {
-			return mapError(err)
+			return err
 		}
 	}
 }
@@ -71,7 +75,7 @@ func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) 
 			return err
 		}
 	}
-	keys, err := c.keys(ctx)
+	keys, err := all(ctx, c, rows.Key.Key, selectKeys)
 	if err != nil {
 		return err
 	}
@@ -85,11 +89,9 @@ func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) 
 
 // size is the length of the document of a checkout.
 type size struct {
-	checkoutID string
-	bytes      int64
+	CheckoutID string
+	Bytes      int64
 }
-
-func (s *size) Fields() []any { return []any{&s.checkoutID, &s.bytes} }
 
 // exportPage visits checkouts with everything on record about them.
 func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit checkout.Visitor) error {
@@ -97,10 +99,10 @@ func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit check
 	for _, r := range page {
 		providers, ids = append(providers, r.ProviderCode), append(ids, r.ID)
 	}
-	agreements, err := all[rows.Agreement](ctx, c, exportAgreements, providers, ids)
-	sizes, sizesErr := all[size](ctx, c, exportDocuments, providers, ids)
-	moments, momentsErr := all[rows.Moment](ctx, c, exportMoments, providers, ids)
-	jobs, jobsErr := all[rows.Job](ctx, c, exportJobs, providers, ids)
+	agreements, err := all(ctx, c, itself[rows.Agreement], exportAgreements, providers, ids)
+	sizes, sizesErr := all(ctx, c, itself[size], exportDocuments, providers, ids)
+	moments, momentsErr := all(ctx, c, itself[rows.Moment], exportMoments, providers, ids)
+	jobs, jobsErr := all(ctx, c, itself[rows.Job], exportJobs, providers, ids)
 	if err := errors.Join(err, sizesErr, momentsErr, jobsErr); err != nil {
 		return err
 	}
@@ -111,12 +113,10 @@ func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit check
 	}
 	for _, r := range agreements {
 		a, err := r.Agreement()
-		records[r.CheckoutID].Agreement = &agreement.Agreement{}
-		*records[r.CheckoutID].Agreement = a
-		unreadable[r.CheckoutID] = errors.Join(unreadable[r.CheckoutID], err)
+		records[r.CheckoutID].Agreement, unreadable[r.CheckoutID] = &a, errors.Join(unreadable[r.CheckoutID], err)
 	}
 	for _, s := range sizes {
-		records[s.checkoutID].Document = int(s.bytes)
+		records[s.CheckoutID].Document = int(s.Bytes)
 	}
 	for _, r := range moments {
 		records[r.CheckoutID].Moments = append(records[r.CheckoutID].Moments, r.Moment())

@@ -9,6 +9,6 @@ func (db *DB) GiveUpAfter(d time.Duration) { db.commitTimeout = d }
 var Hot = map[string]string{
 	"byID": byID, "byOrder": byOrder, "byKey": byKey, "byRequest": byRequest, "byMandate": byMandate,
 	"updateCheckout": updateCheckout, "selectAgreement": selectAgreement, "selectDocument": selectDocument, "addMoment": addMoment,
-	"enterJob": enterJob, "armJob": armJob, "hasten": hasten, "leaseEntered": leaseEntered, "leaseDue": leaseDue, "extendJob": extendJob,
-	"settleJob": settleJob, "selectQueued": selectQueued,
+	"armKnown": armKnown, "hasten": hasten, "leaseEntered": leaseEntered, "leaseDue": leaseDue, "extendJob": extendJob,
+	"settleJob": settleJob, "selectDue": selectDue,
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	selectMoments = `SELECT ` + momentColumns + ` FROM @.moments WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
-	noteUse       = `UPDATE @.api_keys SET last_used = $2 WHERE id = $1 AND last_used < $2`
+	selectMoments = `SELECT ` + momentColumns + ` FROM moments WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
+	noteUse       = `UPDATE api_keys SET last_used = $2 WHERE id = $1 AND last_used < $2`
 )
 
 // Note implements [ports.Journal].
@@ -23,7 +23,7 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 				checkout.NumberMoments([]checkout.Moment{n.Moment}, checkout.FirstPosition(n.Moment.At)+int64(i)))
 		}
 		for _, u := range uses {
-			b.add(noteUse, u.KeyID, u.Day)
+			b.Queue(noteUse, u.KeyID, u.Day)
 		}
 	})
 	if err != nil {
@@ -33,30 +33,23 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 }
 
 // Moments implements [ports.Journal].
-func (db *DB) Moments(ctx context.Context, checkoutID string) (list []checkout.Moment, err error) {
-	found, err := read(ctx, db, func(ctx context.Context, c *conn) ([]rows.Moment, error) {
-		return all[rows.Moment](ctx, c, selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
-	})
-	for _, r := range found {
-		list = append(list, r.Moment())
-	}
-	return list, err
+func (db *DB) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
+	return list(ctx, db, readTimeout, func(r rows.Moment) (checkout.Moment, error) { return r.Moment(), nil }, selectMoments,
+		checkout.ProviderOf(checkoutID), checkoutID)
 }
 
 // old is a checkout that retention looks at.
 type old struct {
-	id, status          string
-	createdMS, erasedMS int64
-	hasOld              bool // jobs that were settled long enough ago
+	ID, Status          string
+	CreatedMS, ErasedMS int64
+	HasOld              bool // jobs that were settled long enough ago
 }
 
-func (o *old) Fields() []any { return []any{&o.id, &o.status, &o.createdMS, &o.erasedMS, &o.hasOld} }
-
 const (
-	selectOld = `SELECT id, status, created_ms, erased_ms, EXISTS (SELECT 1 FROM @.jobs AS j
+	selectOld = `SELECT id, status, created_ms, erased_ms, EXISTS (SELECT 1 FROM jobs AS j
 			WHERE j.provider_code = c.provider_code AND j.checkout_id = c.id AND ` + oldJob + `)
-		FROM @.checkouts AS c WHERE (provider_code, id) > ($1, $2) ORDER BY provider_code, id LIMIT $5`
-	deleteOld = `DELETE FROM @.jobs WHERE provider_code = $1 AND checkout_id = $2 AND ` + oldJob
+		FROM checkouts AS c WHERE (provider_code, id) > ($1, $2) ORDER BY provider_code, id LIMIT $5`
+	deleteOld = `DELETE FROM jobs WHERE provider_code = $1 AND checkout_id = $2 AND ` + oldJob
 	// oldJob takes how long an event and another job is kept.
 	oldJob = `state <> 'pending' AND kind <> 'sync'
 		AND settled_ms < ` + clock + ` - CASE kind WHEN 'deliver' THEN CAST($3 AS bigint) ELSE CAST($4 AS bigint) END`
@@ -65,32 +58,30 @@ const (
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (db *DB) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
 	events, others := checkout.EventsKept.Milliseconds(), checkout.JobsKept.Milliseconds()
-	page, err := read(ctx, db, func(ctx context.Context, c *conn) ([]old, error) {
-		return all[old](ctx, c, selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
-	})
+	page, err := list(ctx, db, readTimeout, itself[old], selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("old checkouts: %w", err)
 	}
 	if len(page) > limit {
 		page = page[:limit]
-		next = page[limit-1].id
+		next = page[limit-1].ID
 	}
 	for _, o := range page {
 		before := open
-		if o.status == string(checkout.Confirmed) {
+		if o.Status == string(checkout.Confirmed) {
 			before = confirmed
 		}
-		if o.erasedMS == 0 && o.createdMS < rows.Millis(before) {
-			ids = append(ids, o.id)
+		if o.ErasedMS == 0 && o.CreatedMS < rows.Millis(before) {
+			ids = append(ids, o.ID)
 		}
 	}
-	page = slices.DeleteFunc(page, func(o old) bool { return !o.hasOld })
+	page = slices.DeleteFunc(page, func(o old) bool { return !o.HasOld })
 	if len(page) == 0 {
 		return ids, next, nil
 	}
 	err = db.write(ctx, func(b *batch) {
 		for _, o := range page {
-			b.add(deleteOld, checkout.ProviderOf(o.id), o.id, events, others)
+			b.Queue(deleteOld, checkout.ProviderOf(o.ID), o.ID, events, others)
 		}
 	})
 	if err != nil {
@@ -102,19 +93,17 @@ func (db *DB) OldCheckouts(ctx context.Context, cursor string, limit int, confir
 // KeepSandboxRecord stores a record of the fake processor under a name, unless there is one already: that stays.
 func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
 	return db.write(ctx, func(b *batch) {
-		b.add(`INSERT INTO @.sandbox_records (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, data)
+		b.Queue(`INSERT INTO sandbox_records (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, data)
 	})
 }
 
 // SandboxRecord returns the record under a name, or ports.ErrNotFound.
 func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	r, err := read(ctx, db, func(ctx context.Context, c *conn) (value[[]byte], error) {
-		return one[value[[]byte]](ctx, c, `SELECT data FROM @.sandbox_records WHERE name = $1`, name)
-	})
-	return r.v, err
+	return get(ctx, db, "sandbox record "+name, func(r value[[]byte]) ([]byte, error) { return r.V, nil },
+		`SELECT data FROM sandbox_records WHERE name = $1`, name)
 }
 
 // DropSandboxRecords removes the records under the names with a prefix.
 func (db *DB) DropSandboxRecords(ctx context.Context, prefix string) error {
-	return db.write(ctx, func(b *batch) { b.add(`DELETE FROM @.sandbox_records WHERE starts_with(name, $1)`, prefix) })
+	return db.write(ctx, func(b *batch) { b.Queue(`DELETE FROM sandbox_records WHERE starts_with(name, $1)`, prefix) })
 }

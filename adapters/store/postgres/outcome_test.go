@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,49 +226,41 @@ func inserts(t *testing.T, db *postgres.DB, n int) call {
 func TestCommitIsNotCancelled(t *testing.T) {
 	testlevel.Full(t)
 	t.Parallel()
-	for name, open := range map[string]func(t *testing.T, place string) *postgres.DB{
-		"its own pool": func(t *testing.T, place string) *postgres.DB { return open(t, place, serving) },
-		"a host's":     func(t *testing.T, place string) *postgres.DB { return newStore(t, hostPool(t, place), serving) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pair := postgrestest.NewPair(t)
-			place := pair.URL(t)
-			db := open(t, place)
-			insert(t, db, 1)
-			db.GiveUpAfter(soon)
-			conn := shell(t, pair.Primary.At(place))
-			pair.Link.Cut()
-			began := time.Now()
-			created, confirmed := inserts(t, db, 4), confirms(t, db, 1)
-			stored := created.unknown(t, "InsertCheckout")
-			confirmed.unknown(t, "UpdateCheckout")
-			if took := testlevel.Elapsed(began); took > 10*time.Second {
-				t.Errorf("they took %v", took)
-			}
-			if c, err := db.Checkout(t.Context(), storetest.Opened(4).Next.ID); !errors.Is(err, ports.ErrNotFound) && !errors.Is(err, ports.ErrBusy) {
-				t.Errorf("Checkout = %+v, %v; want nothing that the standby has not", c, err)
-			}
-			var more []call
-			for n := range 8 { // the first waits for the standby, the others for it
-				more = append(more, inserts(t, db, 5+n))
-			}
-			for _, c := range more {
-				c.unknown(t, "InsertCheckout")
-			}
-			if n := ask[int](t, conn, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`); n > 3 {
-				t.Errorf("%d commits wait", n)
-			}
-			pair.Link.Mend()
-			eventually(t, "it is ready", func() bool { return db.Ready(t.Context()) == nil })
-			if _, err := db.Checkout(t.Context(), storetest.Opened(4).Next.ID); stored && err != nil {
-				t.Errorf("Checkout: %v; want what the standby has now", err)
-			}
-			pair.Primary.Kill()
-			if log := pair.Primary.Log(); strings.Contains(log, "canceling wait for synchronous replication") {
-				t.Errorf("a commit was cancelled: %s", log)
-			}
-		})
+	pair := postgrestest.NewPair(t)
+	place := pair.URL(t)
+	db := open(t, place, serving)
+	insert(t, db, 1)
+	db.GiveUpAfter(soon)
+	conn := shell(t, pair.Primary.At(place))
+	pair.Link.Cut()
+	began := time.Now()
+	created, confirmed := inserts(t, db, 4), confirms(t, db, 1)
+	stored := created.unknown(t, "InsertCheckout")
+	confirmed.unknown(t, "UpdateCheckout")
+	if took := testlevel.Elapsed(began); took > 10*time.Second {
+		t.Errorf("they took %v", took)
+	}
+	if c, err := db.Checkout(t.Context(), storetest.Opened(4).Next.ID); !errors.Is(err, ports.ErrNotFound) && !errors.Is(err, ports.ErrBusy) {
+		t.Errorf("Checkout = %+v, %v; want nothing that the standby has not", c, err)
+	}
+	var more []call
+	for n := range 8 { // the first waits for the standby, the others for it
+		more = append(more, inserts(t, db, 5+n))
+	}
+	for _, c := range more {
+		c.unknown(t, "InsertCheckout")
+	}
+	if n := ask[int](t, conn, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`); n > 3 {
+		t.Errorf("%d commits wait", n)
+	}
+	pair.Link.Mend()
+	eventually(t, "it is ready", func() bool { return db.Ready(t.Context()) == nil })
+	if _, err := db.Checkout(t.Context(), storetest.Opened(4).Next.ID); stored && err != nil {
+		t.Errorf("Checkout: %v; want what the standby has now", err)
+	}
+	pair.Primary.Kill()
+	if log := pair.Primary.Log(); strings.Contains(log, "canceling wait for synchronous replication") {
+		t.Errorf("a commit was cancelled: %s", log)
 	}
 }
 
@@ -347,24 +340,80 @@ func TestRowsThatAnotherSessionLocks(t *testing.T) {
 	}
 }
 
-// Of a store that was restored from a copy of its tables the events are listed again, from a minute before the cursor on.
-func TestACursorOfAnotherServer(t *testing.T) {
-	db := open(t, postgrestest.QuickURL(t), serving)
+// Events are listed in the order of the numbers of their transactions, also where a number has more digits than the one before. Of a store
+// that was restored from a copy of its tables they are listed again, from a minute before the cursor on.
+func TestCursors(t *testing.T) {
+	place := postgrestest.QuickURL(t)
+	db := open(t, place, serving)
 	insert(t, db, 1)
 	insert(t, db, 2)
-	filter := func(after checkout.Cursor) checkout.JobFilter {
-		return checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: "KOWHAI", After: &after}
+	execute(t, place, `UPDATE jobs SET entered = CASE WHEN checkout_id = '`+storetest.Opened(1).Next.ID+`' THEN '99'::xid8 ELSE '100'::xid8 END`)
+	page := func(after checkout.Cursor, limit int) []checkout.JobRecord {
+		t.Helper()
+		events, err := db.Jobs(t.Context(), checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: "KOWHAI", After: &after}, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
 	}
-	all, err := db.Jobs(t.Context(), filter(""), 9)
-	if err != nil || len(all) != 2 {
-		t.Fatalf("Jobs = %+v, %v; want two", all, err)
+	first := page("", 1)
+	if len(first) != 1 || first[0].CheckoutID != storetest.Opened(1).Next.ID {
+		t.Fatalf("Jobs = %+v; want the first", first)
 	}
-	last := all[1].Cursor
-	if rest, err := db.Jobs(t.Context(), filter(last), 9); err != nil || len(rest) != 0 {
-		t.Errorf("Jobs after the last = %+v, %v; want nothing", rest, err)
+	next := page(first[0].Cursor, 9)
+	if len(next) != 1 || next[0].CheckoutID != storetest.Opened(2).Next.ID {
+		t.Fatalf("Jobs after the first = %+v; want the second", next)
 	}
-	_, behind, _ := strings.Cut(string(last), ".")
-	if again, err := db.Jobs(t.Context(), filter(checkout.Cursor("another."+behind)), 9); err != nil || len(again) == 0 || again[len(again)-1].ID != all[1].ID {
-		t.Errorf("Jobs after a cursor of another server = %+v, %v; want the last once more", again, err)
+	if rest := page(next[0].Cursor, 9); len(rest) != 0 {
+		t.Errorf("Jobs after the last = %+v; want nothing", rest)
+	}
+	_, behind, _ := strings.Cut(string(next[0].Cursor), ".")
+	if again := page(checkout.Cursor("another."+behind), 9); len(again) == 0 || again[len(again)-1].ID != next[0].ID {
+		t.Errorf("Jobs after a cursor of another server = %+v; want the last once more", again)
 	}
 }
+
+// Whatever the settings of its sessions are, a write of the store is on the disk when it is acknowledged, and no process that hangs
+// keeps a lock.
+func TestWritesSetWhatTheyNeed(t *testing.T) {
+	for set, durable := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {
+		t.Run("over synchronous_commit = "+set, func(t *testing.T) {
+			place := postgrestest.QuickURL(t)
+			db := open(t, place+"&lock_timeout=0&client_min_messages=error&default_transaction_isolation=serializable&synchronous_commit="+set,
+				postgres.Options{})
+			execute(t, place, noteSettings)
+			insert(t, db, 1)
+			known := storetest.Opened(1).Next
+			_, _, err := db.UpdateCheckout(t.Context(), known, 0, func(c checkout.Checkout) (checkout.Change, error) {
+				c.Setup.Try++
+				return checkout.Change{At: c.CreatedAt, Next: c}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Enqueue(t.Context(), []checkout.Job{checkout.StoreJob(checkout.JobRetain, known.CreatedAt)}, nil); err != nil {
+				t.Fatal(err)
+			}
+			rows, _ := shell(t, place).Query(t.Context(), `SELECT settings FROM seen`)
+			seen, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			if err != nil || len(seen) < 4 {
+				t.Fatalf("seen %q, %v; want each statement", seen, err)
+			}
+			want := durable + " 3s 5s 5s warning read committed"
+			if slices.ContainsFunc(seen, func(got string) bool { return got != want }) {
+				t.Errorf("statements ran with %q, want %s", seen, want)
+			}
+		})
+	}
+}
+
+// noteSettings notes under which settings each statement ran that wrote.
+const noteSettings = `CREATE TABLE seen (settings text);
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO seen VALUES (concat_ws(' ', current_setting('synchronous_commit'), current_setting('lock_timeout'),
+			current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout'),
+			current_setting('client_min_messages'), current_setting('transaction_isolation')));
+		RETURN NULL;
+	END $$;
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON checkouts EXECUTE FUNCTION note();
+	CREATE TRIGGER note AFTER INSERT OR UPDATE ON jobs EXECUTE FUNCTION note()`

@@ -23,6 +23,17 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, opener())
 }
 
+// Without prepared statements, as a pooler by transaction needs it, every promise is kept too.
+func TestStoreWithoutPreparedStatements(t *testing.T) {
+	testlevel.Full(t)
+	o := opener()
+	o.Open = func(t *testing.T, _ func() time.Time) ports.Admin {
+		url := postgrestest.URL(t) + "&default_query_exec_mode=exec"
+		return &opened{open(t, url, postgres.Options{Environment: catalogue.Sandbox}), url}
+	}
+	storetest.Run(t, o)
+}
+
 func TestSameAsMemory(t *testing.T) {
 	storetest.Same(t, opener(), storetest.Opener{
 		Open: func(t *testing.T, now func() time.Time) ports.Admin { return memory.New(now) },

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,11 +35,12 @@ const (
 		CAST($9 AS bigint), CAST($10 AS bigint), CASE WHEN CAST($11 AS bigint) = 0 THEN 0 ELSE ` + clock + ` + CAST($11 AS bigint) END,
 		CAST($12 AS text), CASE WHEN CAST($12 AS text) = 'pending' THEN 0 ELSE ` + clock + ` END`
 
-	// A job enters with its checkout, or not at all.
-	enterJob    = `INSERT INTO @.jobs AS j` + enteredColumns + `SELECT provider_code, id, ` + enteredValues + ` FROM @.checkouts WHERE provider_code = $1 AND id = $2`
+	enterJob    = `INSERT INTO jobs AS j` + enteredColumns + `VALUES ($1, $2, ` + enteredValues + `)`
 	enterNotice = enterJob + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 	armJob      = enterJob + onArmed
-	armStoreJob = `INSERT INTO @.jobs AS j` + enteredColumns + `SELECT CAST($1 AS text), CAST($2 AS text), ` + enteredValues + onArmed
+	// A job of a checkout that there may not be.
+	armKnown = `INSERT INTO jobs AS j` + enteredColumns + `SELECT provider_code, id, ` + enteredValues + `
+		FROM checkouts WHERE provider_code = $1 AND id = $2` + onArmed
 
 	// A job that is armed and settled begins anew.
 	onArmed = ` ON CONFLICT (provider_code, checkout_id, id) DO UPDATE SET again = true, state = 'pending',
@@ -54,32 +54,31 @@ const (
 		failure = CASE WHEN j.state = 'pending' THEN j.failure ELSE '' END,
 		receipt = CASE WHEN j.state = 'pending' THEN j.receipt ELSE '' END, settled_ms = 0`
 
-	retryJob = `UPDATE @.jobs SET state = 'pending', due_ms = 0, settled_ms = 0` + thisJob + ` AND state IN ('pending', 'failed')`
-	hasten   = `UPDATE @.jobs SET due_ms = ` + clock + `
+	retryJob = `UPDATE jobs SET state = 'pending', due_ms = 0, settled_ms = 0` + thisJob + ` AND state IN ('pending', 'failed')`
+	hasten   = `UPDATE jobs SET due_ms = ` + clock + `
 		WHERE provider_code = $1 AND checkout_id = $2 AND kind = 'notify' AND settled_ms = 0 AND due_ms > ` + clock
 
 	// The job of a request is leased to it unless somebody has it, or must have it first.
-	leaseEntered = `UPDATE @.jobs AS j ` + newToken + `$4` + thisJob + ` AND settled_ms = 0
+	leaseEntered = `UPDATE jobs AS j ` + newToken + `$4` + thisJob + ` AND settled_ms = 0
 		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $6)
-		AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = j.kind
+		AND NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = j.kind
 			AND j.kind = 'deliver' AND e.settled_ms = 0 AND e.position < $5)
 		RETURNING ` + jobColumns
 
-	selectDue = `SELECT ` + jobColumns + ` FROM @.jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
+	// $6 says whether the jobs of the kind are queued.
+	selectDue = `SELECT ` + jobColumns + ` FROM jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
 		AND (due_ms <= ` + clock + ` OR due_ms > ` + clock + ` + $3)
-		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $4)`
-	firstOfKind = ` AND NOT EXISTS (SELECT 1 FROM @.jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
-		AND e.kind = j.kind AND e.settled_ms = 0 AND e.position < j.position)`
-	longestDue   = ` ORDER BY due_ms, position LIMIT $5`
-	selectDueOne = selectDue + longestDue
-	selectQueued = selectDue + firstOfKind + longestDue
-	leaseDue     = `UPDATE @.jobs ` + newToken + `$6` + heldJob + ` AND leased_until_ms = $5 RETURNING 1`
+		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $4)
+		AND NOT ($6 AND EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
+			AND e.kind = j.kind AND e.settled_ms = 0 AND e.position < j.position))
+		ORDER BY due_ms, position LIMIT $5`
+	leaseDue = `UPDATE jobs ` + newToken + `$6` + heldJob + ` AND leased_until_ms = $5`
 )
 
 var (
-	extendJob = once(`UPDATE @.jobs SET leased_until_ms = CASE WHEN $5 = 0 THEN 0 ELSE ` + clock + ` + $5 END,
+	extendJob = once(`UPDATE jobs SET leased_until_ms = CASE WHEN $5 = 0 THEN 0 ELSE ` + clock + ` + $5 END,
 		due_ms = CASE WHEN $5 = 0 THEN 0 ELSE due_ms END` + heldJob)
-	settleJob = once(`UPDATE @.jobs SET leased_until_ms = 0, attempts = attempts + $5, cursor = $6,
+	settleJob = once(`UPDATE jobs SET leased_until_ms = 0, attempts = attempts + $5, cursor = $6,
 		failed_ms = CASE WHEN $7 THEN $8 ELSE failed_ms END, failure = CASE WHEN $7 THEN $9 ELSE failure END,
 		receipt = CASE WHEN $10 = 'done' THEN $11 ELSE receipt END, state = CASE WHEN again THEN 'pending' ELSE $10 END,
 		due_ms = CASE WHEN again THEN 0 WHEN $10 = 'pending' THEN ` + clock + ` + $12 ELSE due_ms END,
@@ -92,47 +91,32 @@ func entering(j checkout.Job) []any {
 	return append(bound(row.Fields()[:11]), row.State)
 }
 
-// enter adds the jobs of a change, and returns the places of the leases of its caller, in the order of the change.
-func (b *batch) enter(jobs []checkout.Job, hold time.Duration) []checkout.Lease {
-	leases := make([]checkout.Lease, len(jobs))
+// enter adds the jobs of a change, and the leases that its caller gets, in the order of the change.
+func (b *batch) enter(jobs []checkout.Job, hold time.Duration, leases *[]checkout.Lease) {
 	for _, j := range jobs {
 		switch {
 		case j.Kind == checkout.JobDeliver:
-			b.add(enterJob, entering(j)...)
+			b.Queue(enterJob, entering(j)...)
 		case j.Kind == checkout.JobNotify:
-			b.add(enterNotice, entering(j)...)
-			b.add(hasten, j.ProviderCode, j.CheckoutID)
+			b.Queue(enterNotice, entering(j)...)
+			b.Queue(hasten, j.ProviderCode, j.CheckoutID)
 		default:
-			b.add(armJob, entering(j)...)
+			b.Queue(armJob, entering(j)...)
 		}
 	}
-	if hold == 0 {
-		return leases
-	}
-	for i, j := range jobs {
-		if !j.Kind.Direct() || !j.Due.IsZero() || j.Unsent {
+	for _, j := range jobs {
+		if hold == 0 || !j.Kind.Direct() || !j.Due.IsZero() || j.Unsent {
 			continue
 		}
-		b.add(leaseEntered, j.ProviderCode, j.CheckoutID, j.ID, hold.Milliseconds(), jobs[0].Position, maxLeaseMS).Query(func(found pgx.Rows) error {
-			list, err := pgx.CollectRows(found, scan[rows.Job])
-			for _, r := range list {
+		b.Queue(leaseEntered, j.ProviderCode, j.CheckoutID, j.ID, hold.Milliseconds(), jobs[0].Position, maxLeaseMS).Query(func(found pgx.Rows) error {
+			leased, err := pgx.CollectRows(found, scan[rows.Job])
+			for _, r := range leased {
 				r.Token-- // as it was before
-				leases[i] = r.Lease(hold)
+				*leases = append(*leases, r.Lease(hold))
 			}
 			return err
 		})
 	}
-	return leases
-}
-
-// entered returns the leases that were made.
-func entered(places []checkout.Lease) (leases []checkout.Lease) {
-	for _, l := range places {
-		if l.Token != 0 {
-			leases = append(leases, l)
-		}
-	}
-	return leases
 }
 
 // Enqueue implements [ports.Queue].
@@ -141,16 +125,14 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Ac
 		armed = 0
 		for i, j := range jobs {
 			j.Position = checkout.FirstPosition(j.CreatedAt) + int64(i)
-			var q *pgx.QueuedQuery
+			statement, args := armKnown, entering(j)
 			switch {
 			case j.Kind.Queued():
-				q = b.add(retryJob, j.ProviderCode, j.CheckoutID, j.ID)
+				statement, args = retryJob, args[:3]
 			case j.CheckoutID == "":
-				q = b.add(armStoreJob, entering(j)...)
-			default:
-				q = b.add(armJob, entering(j)...)
+				statement = armJob
 			}
-			q.Exec(func(tag pgconn.CommandTag) error {
+			b.Queue(statement, args...).Exec(func(tag pgconn.CommandTag) error {
 				armed += int(tag.RowsAffected())
 				return nil
 			})
@@ -166,17 +148,18 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Ac
 }
 
 // Lease implements [ports.Queue].
-func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
-	due, err := read(ctx, db, func(ctx context.Context, c *conn) ([]rows.Job, error) { return c.due(ctx, q) })
+func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
+	due, err := read(ctx, db, readTimeout, func(ctx context.Context, c *conn) ([]rows.Job, error) { return c.due(ctx, q) })
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	won := make([]bool, len(due))
 	err = db.write(ctx, func(b *batch) {
-		for i, r := range due {
-			won[i] = false
-			b.add(leaseDue, r.ProviderCode, r.CheckoutID, r.ID, r.Token, r.LeasedUntilMS, q.For.Milliseconds()).Exec(func(tag pgconn.CommandTag) error {
-				won[i] = tag.RowsAffected() == 1
+		leases = nil
+		for _, r := range due {
+			b.Queue(leaseDue, r.ProviderCode, r.CheckoutID, r.ID, r.Token, r.LeasedUntilMS, q.For.Milliseconds()).Exec(func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 1 {
+					leases = append(leases, r.Lease(q.For))
+				}
 				return nil
 			})
 		}
@@ -184,21 +167,14 @@ func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease,
 	if err != nil {
 		return nil, fmt.Errorf("lease jobs: %w", err)
 	}
-	var leases []checkout.Lease
-	for i, r := range due {
-		if won[i] {
-			leases = append(leases, r.Lease(q.For))
-		}
-	}
 	return leases, nil
 }
 
 // due returns jobs that may be leased, in one round trip.
-func (c *conn) due(ctx context.Context, q checkout.JobQuery) (list []rows.Job, err error) {
+func (c *conn) due(ctx context.Context, q checkout.JobQuery) (due []rows.Job, err error) {
 	var b pgx.Batch
 	for _, kind := range checkout.JobKinds() {
-		limit := q.Limits[kind]
-		if limit <= 0 {
+		if q.Limits[kind] <= 0 {
 			continue
 		}
 		except := []string{}
@@ -207,18 +183,13 @@ func (c *conn) due(ctx context.Context, q checkout.JobQuery) (list []rows.Job, e
 				except = append(except, e.ProviderCode)
 			}
 		}
-		query := selectDueOne
-		if kind.Queued() {
-			query = selectQueued
-		}
-		b.Queue(c.db.sql(query), string(kind), except, (kind.LongestPause() + checkout.MaxLease).Milliseconds(),
-			maxLeaseMS, limit).Query(func(found pgx.Rows) error {
-			of, err := pgx.CollectRows(found, scan[rows.Job])
-			list = append(list, of...)
+		b.Queue(selectDue, string(kind), except, (kind.LongestPause() + checkout.MaxLease).Milliseconds(), maxLeaseMS, q.Limits[kind],
+			kind.Queued()).Query(func(found pgx.Rows) (err error) {
+			due, err = pgx.AppendRows(due, found, scan[rows.Job])
 			return err
 		})
 	}
-	return list, c.SendBatch(ctx, &b).Close()
+	return due, c.SendBatch(ctx, &b).Close()
 }
 
 // held names the job of a lease in the arguments of a statement.
@@ -239,13 +210,13 @@ func lost(l checkout.Lease, err error) error {
 
 // Extend implements [ports.Queue].
 func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
-	return lost(l, db.write(ctx, func(b *batch) { b.add(extendJob, held(l, d.Milliseconds())...) }))
+	return lost(l, db.write(ctx, func(b *batch) { b.Queue(extendJob, held(l, d.Milliseconds())...) }))
 }
 
 // Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return lost(l, db.write(ctx, func(b *batch) {
-		b.add(settleJob, held(l, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}), rows.Millis(o.Failure.At), o.Failure.Reason,
+		b.Queue(settleJob, held(l, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}), rows.Millis(o.Failure.At), o.Failure.Reason,
 			string(o.State), o.Receipt, o.Pause.Milliseconds())...)
 		if len(o.Moments) > 0 {
 			b.moments(l.Job.ProviderCode, l.Job.CheckoutID, checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)))
@@ -256,11 +227,9 @@ func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) 
 // cursor is a place in the order in which the events of a provider enter: by their transactions, and within one by checkout and
 // position. Another origin has another order: it is another server, or the same one after a failover to a standby.
 type cursor struct {
-	origin, entered, checkoutID string
-	position, createdMS         int64
+	origin, checkoutID           string
+	entered, position, createdMS int64
 }
-
-const noCursor = "cursor %q: %w"
 
 // overlap is the time before a cursor of another origin from which on events are listed again.
 const overlap = time.Minute
@@ -268,155 +237,106 @@ const overlap = time.Minute
 func parseCursor(c checkout.Cursor) (cursor, error) {
 	parts := strings.Split(string(c), ".")
 	if len(parts) != 5 {
-		return cursor{}, fmt.Errorf(noCursor, c, ports.ErrNotFound)
+		return cursor{}, fmt.Errorf("cursor %q: %w", c, ports.ErrNotFound)
 	}
-	_, enteredErr := strconv.ParseUint(parts[1], 10, 63)
+	entered, enteredErr := strconv.ParseUint(parts[1], 10, 63)
 	position, positionErr := strconv.ParseInt(parts[3], 10, 64)
 	ms, msErr := strconv.ParseInt(parts[4], 10, 64)
 	if errors.Join(enteredErr, positionErr, msErr) != nil || !checkout.PlausibleID(parts[2]) {
-		return cursor{}, fmt.Errorf(noCursor, c, ports.ErrNotFound)
+		return cursor{}, fmt.Errorf("cursor %q: %w", c, ports.ErrNotFound)
 	}
-	return cursor{parts[0], parts[1], parts[2], position, ms}, nil
+	return cursor{parts[0], parts[2], int64(entered), position, ms}, nil
 }
 
 func (c cursor) String() string {
-	return fmt.Sprintf("%s.%s.%s.%d.%d", c.origin, c.entered, c.checkoutID, c.position, c.createdMS)
+	return fmt.Sprintf("%s.%d.%s.%d.%d", c.origin, c.entered, c.checkoutID, c.position, c.createdMS)
 }
 
 // listed is a job with its place.
 type listed struct {
 	rows.Job
-	entered string
+	entered int64
 }
 
 func (l *listed) Fields() []any { return append(l.Job.Fields(), &l.entered) }
 
-// selectOrigin has what changes when another server takes over: a copy of the files has the same identifier, and a promotion makes
-// another timeline.
-const selectOrigin = `SELECT substr(md5(system_identifier || ' ' || timeline_id), 1, 8) FROM pg_control_system(), pg_control_checkpoint()`
+const (
+	// admitted takes a filter, where an empty value admits every job. Each query is planned for its values, so that it has an index for
+	// what it is given.
+	admitted = ` WHERE ($1 = '' OR id = $1) AND (CAST($2 AS text[]) = '{}' OR kind = ANY($2)) AND ($3 = '' OR state = $3)
+		AND ($4 = '' OR provider_code = $4) AND ($5 = '' OR checkout_id = $5) AND created_ms >= $6`
+
+	selectJobs = `SELECT ` + jobColumns + ` FROM jobs` + admitted + ` ORDER BY created_ms DESC, position DESC, id DESC LIMIT $7`
+
+	// A transaction that may still commit has a number that no transaction before the oldest of them has.
+	selectEntered = `SELECT ` + jobColumns + `, CAST(CAST(entered AS text) AS bigint) FROM jobs` + admitted + `
+		AND entered < pg_snapshot_xmin(pg_current_snapshot())
+		AND (CAST($8 AS bigint) < 0 OR (entered, checkout_id, position) > (CAST(CAST($8 AS text) AS xid8), $9, $10))
+		ORDER BY jobs.entered, checkout_id, position LIMIT $7`
+
+	// selectOrigin has what changes when another server takes over: a copy of the files has the same identifier, and a promotion makes
+	// another timeline.
+	selectOrigin = `SELECT substr(md5(system_identifier || ' ' || timeline_id), 1, 8) FROM pg_control_system(), pg_control_checkpoint()`
+)
+
+// filtered returns the arguments of a query with a filter and a time.
+func filtered(f checkout.JobFilter, sinceMS int64, limit int) []any {
+	kinds, provider := []string{}, f.ProviderCode
+	for _, k := range f.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	if f.CheckoutID != "" && provider == "" {
+		provider = checkout.ProviderOf(f.CheckoutID)
+	}
+	return []any{pgx.QueryExecModeExec, f.ID, kinds, string(f.State), provider, f.CheckoutID, sinceMS, limit}
+}
 
 // Jobs implements [ports.Queue].
-func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list []checkout.JobRecord, err error) {
-	w := admitted(f)
+func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	since := rows.Millis(f.Since)
 	if f.After == nil {
-		query := `SELECT ` + jobColumns + ` FROM @.jobs` + w.text() + ` ORDER BY created_ms DESC, position DESC, id DESC LIMIT ` + w.arg(limit)
-		found, err := read(ctx, db, func(ctx context.Context, c *conn) ([]rows.Job, error) { return all[rows.Job](ctx, c, query, w.args...) })
-		for _, r := range found {
-			list = append(list, r.Record())
-		}
-		return list, err
+		return list(ctx, db, readTimeout, func(r rows.Job) (checkout.JobRecord, error) { return r.Record(), nil }, selectJobs,
+			filtered(f, since, limit)...)
 	}
 	var after cursor
 	if *f.After != "" {
+		var err error
 		if after, err = parseCursor(*f.After); err != nil {
 			return nil, err
 		}
 	}
-	_, err = read(ctx, db, func(ctx context.Context, c *conn) (struct{}, error) {
-		list, err = c.listed(ctx, w, after, limit)
-		return struct{}{}, err
-	})
-	return list, err
-}
-
-// listed returns jobs behind a cursor. A transaction that may still commit has a number that no transaction before the oldest of
-// them has.
-func (c *conn) listed(ctx context.Context, w where, after cursor, limit int) (list []checkout.JobRecord, err error) {
-	origin, err := one[value[string]](ctx, c, selectOrigin)
-	if err != nil {
-		return nil, err
-	}
-	w.conditions = append(w.conditions, `entered < pg_snapshot_xmin(pg_current_snapshot())`)
-	switch after.origin {
-	case "":
-	case origin.v:
-		w.add(`(entered, checkout_id, position) > (CAST(CAST(? AS text) AS xid8), ?, ?)`, after.entered, after.checkoutID, after.position)
-	default:
-		w.add(`created_ms >= ?`, after.createdMS-overlap.Milliseconds())
-	}
-	found, err := all[listed](ctx, c, `SELECT `+jobColumns+`, CAST(entered AS text) FROM @.jobs`+w.text()+
-		` ORDER BY entered, checkout_id, position LIMIT `+w.arg(limit), w.args...)
-	for _, l := range found {
-		r := l.Record()
-		r.Cursor = checkout.Cursor(cursor{origin.v, l.entered, l.CheckoutID, l.Position, rows.Millis(l.CreatedAt)}.String())
-		list = append(list, r)
-	}
-	return list, err
-}
-
-// where is the conditions of a query with their arguments.
-type where struct {
-	conditions []string
-	args       []any
-}
-
-// add adds a condition; each ? in it stands for an argument.
-func (w *where) add(condition string, args ...any) {
-	for _, arg := range args {
-		condition = strings.Replace(condition, "?", w.arg(arg), 1)
-	}
-	w.conditions = append(w.conditions, condition)
-}
-
-// arg adds an argument, and returns its parameter.
-func (w *where) arg(v any) string {
-	w.args = append(w.args, v)
-	return "$" + strconv.Itoa(len(w.args))
-}
-
-func (w *where) text() string {
-	if len(w.conditions) == 0 {
-		return ""
-	}
-	return ` WHERE ` + strings.Join(w.conditions, ` AND `)
-}
-
-// admitted returns the conditions of a filter. Queries of one filter have one text.
-func admitted(f checkout.JobFilter) (w where) {
-	texts := []struct{ column, value string }{{"id", f.ID}, {"state", string(f.State)}, {"provider_code", f.ProviderCode}, {"checkout_id", f.CheckoutID}}
-	if f.CheckoutID != "" && f.ProviderCode == "" {
-		texts[2].value = checkout.ProviderOf(f.CheckoutID)
-	}
-	for _, t := range texts {
-		if t.value != "" {
-			w.add(t.column+` = ?`, t.value)
+	return read(ctx, db, readTimeout, func(ctx context.Context, c *conn) ([]checkout.JobRecord, error) {
+		origin, err := one[value[string]](ctx, c, selectOrigin)
+		if err != nil {
+			return nil, err
 		}
-	}
-	var kinds []string
-	for _, k := range f.Kinds {
-		kinds = append(kinds, string(k))
-	}
-	slices.Sort(kinds)
-	switch kinds = slices.Compact(kinds); len(kinds) {
-	case 0:
-	case 1: // as a constant, for the index over events
-		w.add(`kind = '` + strings.ReplaceAll(kinds[0], "'", "''") + `'`)
-	default:
-		w.add(`kind = ANY(?)`, kinds)
-	}
-	if !f.Since.IsZero() {
-		w.add(`created_ms >= ?`, rows.Millis(f.Since))
-	}
-	return w
+		from, since := after.entered, since
+		if after.origin != origin.V {
+			from, since = -1, max(since, after.createdMS-overlap.Milliseconds())
+		}
+		return all(ctx, c, func(l listed) (checkout.JobRecord, error) {
+			r := l.Record()
+			r.Cursor = checkout.Cursor(cursor{origin.V, l.CheckoutID, l.entered, l.Position, rows.Millis(l.CreatedAt)}.String())
+			return r, nil
+		}, selectEntered, append(filtered(f, since, limit), from, after.checkoutID, after.position)...)
+	})
 }
+
+const selectBacklog = `SELECT kind, count(*), count(*) FILTER (WHERE failed_ms <> 0 OR failure <> ''), min(created_ms)
+	FROM jobs WHERE state = 'pending' GROUP BY kind`
 
 // waiting is the pending jobs of a kind.
 type waiting struct {
-	kind                       string
-	waiting, failing, oldestMS int64
+	Kind                       string
+	Waiting, Failing, OldestMS int64
 }
-
-func (w *waiting) Fields() []any { return []any{&w.kind, &w.waiting, &w.failing, &w.oldestMS} }
-
-const selectBacklog = `SELECT kind, count(*), count(*) FILTER (WHERE failed_ms <> 0 OR failure <> ''), min(created_ms)
-	FROM @.jobs WHERE state = 'pending' GROUP BY kind`
 
 // Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	list, err := read(ctx, db, func(ctx context.Context, c *conn) ([]waiting, error) { return all[waiting](ctx, c, selectBacklog) })
+	kinds, err := list(ctx, db, readTimeout, itself[waiting], selectBacklog)
 	all := map[checkout.JobKind]checkout.Backlog{}
-	for _, w := range list {
-		all[checkout.JobKind(w.kind)] = checkout.Backlog{Waiting: int(w.waiting), Failing: int(w.failing), Oldest: rows.Time(w.oldestMS)}
+	for _, w := range kinds {
+		all[checkout.JobKind(w.Kind)] = checkout.Backlog{Waiting: int(w.Waiting), Failing: int(w.Failing), Oldest: rows.Time(w.OldestMS)}
 	}
 	return all, err
 }

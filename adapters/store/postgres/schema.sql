@@ -1,18 +1,18 @@
 -- The schema of a store. Times are milliseconds since 1970-01-01 UTC, and 0 for a time that is not known or has not come; dates are
 -- YYYY-MM-DD in New Zealand, and '' for no date; amounts are whole cents of New Zealand dollars; JSON is '' for no value. Texts that are
--- compared or sorted are in the order of their bytes. The names of tables have @. before them, for the schema that they are in.
+-- compared or sorted are in the order of their bytes.
 
 -- The one row about the store itself.
-CREATE TABLE @.store (
+CREATE TABLE store (
 	id                 bigint PRIMARY KEY CHECK (id = 1),
 	version            bigint NOT NULL, -- of this schema; a program opens no other
 	environment        text NOT NULL CHECK (environment IN ('', 'sandbox', 'production')), -- '' until a server stamps it
 	secret_fingerprint text NOT NULL, -- of the secret that encrypts; '' until one does
 	own_secret         text NOT NULL -- '' where the operator's encrypts
 );
-INSERT INTO @.store (id, version, environment, secret_fingerprint, own_secret) VALUES (1, 1, '', '', '');
+INSERT INTO store (id, version, environment, secret_fingerprint, own_secret) VALUES (1, 1, '', '', '');
 
-CREATE TABLE @.providers (
+CREATE TABLE providers (
 	code              text COLLATE "C" PRIMARY KEY,
 	name              text NOT NULL,
 	account_id        text NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE @.providers (
 	webhook_secret    bytea NOT NULL -- encrypted; empty without a secret
 );
 
-CREATE TABLE @.courses (
+CREATE TABLE courses (
 	provider_code text COLLATE "C",
 	code          text COLLATE "C",
 	position      bigint NOT NULL, -- within the provider
@@ -46,7 +46,7 @@ CREATE TABLE @.courses (
 	PRIMARY KEY (provider_code, code)
 );
 
-CREATE TABLE @.api_keys (
+CREATE TABLE api_keys (
 	id            text COLLATE "C" PRIMARY KEY,
 	provider_code text NOT NULL,
 	environment   text NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE @.api_keys (
 	last_used     text COLLATE "C" NOT NULL -- the day in UTC
 );
 
-CREATE TABLE @.checkouts (
+CREATE TABLE checkouts (
 	provider_code           text COLLATE "C" NOT NULL,
 	id                      text COLLATE "C" NOT NULL,
 	provider_order_id       text COLLATE "C" NOT NULL,
@@ -106,15 +106,15 @@ CREATE TABLE @.checkouts (
 	UNIQUE (provider_order_id, provider_code),
 	UNIQUE (idempotency_key, provider_code)
 );
-CREATE INDEX checkouts_created ON @.checkouts (created_ms, id);
+CREATE INDEX checkouts_created ON checkouts (created_ms, id);
 -- Partial, so that a create writes to none of them.
-CREATE INDEX checkouts_billing_request ON @.checkouts (billing_request_id) WHERE billing_request_id <> '';
-CREATE INDEX checkouts_mandate ON @.checkouts (mandate_id) WHERE mandate_id <> '';
-CREATE INDEX checkouts_search ON @.checkouts (search) WHERE consent <> '';
-CREATE INDEX checkouts_attention ON @.checkouts (attention_ms) WHERE attention_ms <> 0;
+CREATE INDEX checkouts_billing_request ON checkouts (billing_request_id) WHERE billing_request_id <> '';
+CREATE INDEX checkouts_mandate ON checkouts (mandate_id) WHERE mandate_id <> '';
+CREATE INDEX checkouts_search ON checkouts (search) WHERE consent <> '';
+CREATE INDEX checkouts_attention ON checkouts (attention_ms) WHERE attention_ms <> 0;
 
 -- Agreements as they were accepted. Only an erasure changes one.
-CREATE TABLE @.agreements (
+CREATE TABLE agreements (
 	provider_code text COLLATE "C" NOT NULL,
 	checkout_id   text COLLATE "C" NOT NULL,
 	number        text NOT NULL,
@@ -123,17 +123,17 @@ CREATE TABLE @.agreements (
 	UNIQUE (number, provider_code)
 );
 
-CREATE TABLE @.documents (
+CREATE TABLE documents (
 	provider_code text COLLATE "C" NOT NULL,
 	checkout_id   text COLLATE "C" NOT NULL,
 	sha256        bytea NOT NULL,
 	bytes         bytea NOT NULL, -- the PDF; empty once it is erased
 	PRIMARY KEY (provider_code, checkout_id)
 );
-ALTER TABLE @.documents ALTER COLUMN bytes SET STORAGE EXTERNAL; -- a PDF is compressed
+ALTER TABLE documents ALTER COLUMN bytes SET STORAGE EXTERNAL; -- a PDF is compressed
 
 -- What is done after a commit: events, notices, calls of the CRM and the processor. Provider and checkout of the service's own jobs are ''.
-CREATE TABLE @.jobs (
+CREATE TABLE jobs (
 	provider_code   text COLLATE "C" NOT NULL,
 	checkout_id     text COLLATE "C" NOT NULL,
 	id              text COLLATE "C" NOT NULL,
@@ -158,13 +158,13 @@ CREATE TABLE @.jobs (
 	entered         xid8 NOT NULL DEFAULT pg_current_xact_id(), -- the transaction that it entered in
 	PRIMARY KEY (provider_code, checkout_id, id)
 ) WITH (fillfactor = 80);
-CREATE INDEX jobs_due ON @.jobs (kind, due_ms) WHERE state = 'pending';
-CREATE INDEX jobs_failed ON @.jobs (settled_ms) WHERE state = 'failed';
-CREATE INDEX jobs_listed ON @.jobs (provider_code, entered, checkout_id, position) WHERE kind = 'deliver';
-CREATE INDEX jobs_settled ON @.jobs (id) WHERE state <> 'pending' AND kind IN ('deliver', 'notify');
+CREATE INDEX jobs_due ON jobs (kind, due_ms) WHERE state = 'pending';
+CREATE INDEX jobs_failed ON jobs (settled_ms) WHERE state = 'failed';
+CREATE INDEX jobs_listed ON jobs (provider_code, entered, checkout_id, position) WHERE kind = 'deliver';
+CREATE INDEX jobs_settled ON jobs (id) WHERE state <> 'pending' AND kind IN ('deliver', 'notify');
 
 -- The timelines of checkouts, without personal data.
-CREATE TABLE @.moments (
+CREATE TABLE moments (
 	provider_code text COLLATE "C" NOT NULL,
 	checkout_id   text COLLATE "C" NOT NULL,
 	id            text NOT NULL,
@@ -179,7 +179,7 @@ CREATE TABLE @.moments (
 );
 
 -- What operators did.
-CREATE TABLE @.acts (
+CREATE TABLE acts (
 	provider_code text COLLATE "C" NOT NULL, -- '' for an act of no provider
 	at_ms         bigint NOT NULL,
 	id            text COLLATE "C" NOT NULL,
@@ -190,11 +190,11 @@ CREATE TABLE @.acts (
 	changes       text NOT NULL, -- JSON
 	PRIMARY KEY (provider_code, at_ms, id)
 );
-CREATE FUNCTION @.refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'acts are not changed'; END$$;
-CREATE TRIGGER acts_are_not_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON @.acts FOR EACH STATEMENT EXECUTE FUNCTION @.refuse();
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'acts are not changed'; END$$;
+CREATE TRIGGER acts_are_not_changed BEFORE UPDATE OR DELETE OR TRUNCATE ON acts FOR EACH STATEMENT EXECUTE FUNCTION refuse();
 
 -- Records of the fake processor.
-CREATE TABLE @.sandbox_records (
+CREATE TABLE sandbox_records (
 	name text COLLATE "C" PRIMARY KEY,
 	data bytea NOT NULL
 );
