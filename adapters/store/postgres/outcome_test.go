@@ -289,8 +289,11 @@ func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
 			insert(t, db, 1)
 			db.GiveUpAfter(soon)
 			pair.Link.Cut()
-			created, confirmed := inserts(t, db, 3), confirms(t, db, 1)
-			awaitWaiting(t, shell(t, primary), 2)
+			created := inserts(t, db, 3) // over the connection that is open: another would wait for the standby before anything is stored
+			waiting := shell(t, primary)
+			awaitWaiting(t, waiting, 1)
+			confirmed := confirms(t, db, 1)
+			awaitWaiting(t, waiting, 2)
 			breakWait(t, pair, primary)
 			conn := shell(t, primary)
 			eventually(t, "the checkout whose wait was broken is visible", func() bool {

@@ -69,7 +69,7 @@ const (
 	// patience is the time within which something happens at all, on a slow machine too.
 	patience = 2 * time.Minute
 	day      = 24 * time.Hour
-	// setupLifetime is how long a setup page opens.
+	// setupLifetime is the time in which a setup page opens.
 	setupLifetime = 7 * day
 	// testsAtOnce is the number of tests that run at the same time at the full level: they wait more than they compute.
 	testsAtOnce = "4"
@@ -209,7 +209,7 @@ func refused(t *testing.T, r response, status int, code string, fields ...string
 	}
 }
 
-// fault is what a refusal says about a field.
+// fault is a field that a refusal names, and its message about it.
 type fault struct{ field, message string }
 
 // faults returns the fields that a refusal names, with its messages about them.

@@ -173,7 +173,7 @@ func runTests(m *testing.M) int {
 	}
 	testlevel.Elapsed(time.Now()) // it begins to measure
 	code := m.Run()
-	if code != 0 || !whole() {
+	if code != 0 || !whole() || *simulated != "" { // over systems outside there are no conversations, which have seen most
 		return code
 	}
 	if missing := sandbox.Document().Unseen(); len(missing) > 0 {
