@@ -1,4 +1,4 @@
-// The assertions of a check.mjs, which counts them, and the control path of a simulator.
+// The assertions of a check.mjs, which counts them.
 import assert from 'node:assert/strict';
 
 let assertions = 0;
@@ -24,17 +24,6 @@ export async function fails(call, name, what, check = () => {}) {
     return;
   }
   assert.fail(`${what}: no error`);
-}
-
-// controlOf returns a function that sends a request to the control path of the simulator at an address.
-export function controlOf(url) {
-  return async (method, path, body) => {
-    const answer = await fetch(`${url}/simulator/${path}`, {
-      method, headers: { 'Content-Type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    assert.equal(answer.status, 200, `${path}: ${answer.status}`);
-    return answer.json();
-  };
 }
 
 export function end(least) {

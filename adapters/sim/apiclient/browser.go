@@ -73,10 +73,6 @@ func (b *Browser) Submit(ctx context.Context, p Page) (Page, error) {
 // FillIn sets the fields that a payer types into, and keeps the other values of the form, including its boxes.
 func FillIn(form url.Values) url.Values {
 	typed := map[string]string{holderField: AccountHolder, "account_number": AccountNumber}
-	if form.Has("bank_code") { // GoCardless' page has a field for each part, of which the first takes the whole
-		typed = map[string]string{holderField: AccountHolder, "bank_code": AccountNumber,
-			"branch_code": "", "account_number": "", "account_number_suffix": ""}
-	}
 	if form.Has("given_name") && form.Get("given_name") == "" { // GoCardless asks for two names
 		form.Set("given_name", form.Get("family_name"))
 	}

@@ -77,20 +77,3 @@ func (s *Sandbox) Settle(t testing.TB) {
 		<-time.After(5 * time.Millisecond)
 	}
 }
-
-// MoveMandate moves the mandate of a checkout on to its next status: submitted, and then active.
-func (s *Sandbox) MoveMandate(t testing.TB, created Response, status string) {
-	t.Helper()
-	if s.Bank == nil {
-		s.Clock.Forward(time.Minute) // within which the fake processor's mandate has its next status
-		return
-	}
-	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Bank.MoveMandate(c.Setup.BillingRequestID, status, ""); err != nil {
-		t.Fatal(err)
-	}
-	s.Settle(t)
-}
