@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jung-kurt/gofpdf"
-
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
@@ -17,8 +15,8 @@ const (
 	top, bottom = 14.0, 276.5
 	footer      = 281.0
 	pageWidth   = 210.0
-	pageHeight  = 841.89 * 25.4 / 72 // as the library has it
-	edge        = 3.0                // of the provider's colour, along the top
+	pageHeight  = 297.0
+	edge        = 3.0 // of the provider's colour, along the top
 )
 
 var (
@@ -30,7 +28,9 @@ var (
 // canvas is a document that is written from top to bottom, with a new page wherever the next
 // line does not fit.
 type canvas struct {
-	pdf       *gofpdf.Fpdf
+	pages     [][]byte // the content of each
+	page      int      // the index of the page that is drawn on
+	marks     []bookmark
 	shaper    *shaper
 	meta      metadata
 	structure *structure
@@ -38,12 +38,11 @@ type canvas struct {
 	drawn     marking     // what is drawn now
 	marked    marking     // the piece of content that is open on the page
 	used      used        // what is set on the page
-	scratch   []byte
-	y         float64    // top of the next line
-	valuesAt  float64    // the left edge of the values of labelled rows, and of the second of two rows in one line halfway
-	missing   bool       // a character that the fonts lack was written
-	noted     bool       // what stands for such a character is explained
-	accent    colour.RGB // the provider's, as it can be read on white
+	y         float64     // top of the next line
+	valuesAt  float64     // the left edge of the values of labelled rows, and of the second of two rows in one line halfway
+	missing   bool        // a character that the fonts lack was written
+	noted     bool        // what stands for such a character is explained
+	accent    colour.RGB  // the provider's, as it can be read on white
 
 	title, heading, body, label, strong, small, glance, glanceLabel style
 }
@@ -66,19 +65,25 @@ var scales = [...]scale{{1, 1}, {0.945, 1}, {0.89, 1}, {0.89, 0.92}}
 // scale is the size of the type, and the height of its lines in that size.
 type scale struct{ size, height float64 }
 
+// bookmark is an entry of the outline: a title, and the index and the place on it, in points, of its page.
+type bookmark struct {
+	title string
+	page  int
+	y     float64
+}
+
 // filled reports whether the last page of a document is more than nearly empty.
-func (c *canvas) filled() bool { return c.pdf.PageCount() == 1 || c.y > top+(bottom-top)/3 }
+func (c *canvas) filled() bool { return len(c.pages) == 1 || c.y > top+(bottom-top)/3 }
 
 // least returns the number of pages that a document, which is drawn in full size, has at least in another scale: its lines are fewer as
 // their type is smaller, and closer to each other.
 func (c *canvas) least(s scale) int {
-	length := float64(c.pdf.PageCount()-1) + (c.y-top)/(bottom-top)
+	length := float64(len(c.pages)-1) + (c.y-top)/(bottom-top)
 	const rounded = 0.97 // a paragraph has whole lines
 	return int(math.Ceil(length * s.size * s.size * s.height * rounded))
 }
 
-// newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but what is written: what the
-// library says of the document and its time is not kept.
+// newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but the text.
 func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale scale) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
@@ -89,7 +94,6 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale
 		return style{face, size * scale.size, height * scale.size * scale.height, col}
 	}
 	c := &canvas{
-		pdf:         gofpdf.New("P", "mm", "A4", ""),
 		shaper:      shaper,
 		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
 		structure:   newStructure(),
@@ -104,7 +108,6 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale
 		glance:      scaled(regular, 10, 5.5, colour.Black),
 		glanceLabel: scaled(bold, 9, 5.5, colour.Black),
 	}
-	c.pdf.SetAutoPageBreak(false, 0)
 	c.newPage()
 	return c
 }
@@ -122,11 +125,30 @@ func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
 }
 
 func (c *canvas) newPage() {
-	c.endMark()
-	c.pdf.AddPage()
-	c.used = used{}
+	c.turnTo(len(c.pages))
 	c.fillRect(0, 0, pageWidth, edge, c.accent)
 	c.y = top
+}
+
+// turnTo has what follows drawn on a page, which is the next one or was begun before.
+func (c *canvas) turnTo(page int) {
+	if c.page < len(c.pages) {
+		c.endMark()
+	}
+	if page == len(c.pages) {
+		c.pages = append(c.pages, nil)
+	}
+	c.page, c.used = page, used{}
+}
+
+// write appends to the content of the page.
+func (c *canvas) write(format string, args ...any) {
+	c.pages[c.page] = fmt.Appendf(c.pages[c.page], format+"\n", args...)
+}
+
+// bookmark adds the current line to the outline.
+func (c *canvas) bookmark(title string) {
+	c.marks = append(c.marks, bookmark{title, c.page, points(pageHeight - c.y)})
 }
 
 func (c *canvas) fits(height float64) bool { return c.y+height <= bottom }
@@ -149,7 +171,7 @@ func (c *canvas) width(st style, text string) float64 {
 
 // millimetres converts a width in thousandths of the type size.
 func (c *canvas) millimetres(st style, width int) float64 {
-	return float64(width) * c.pdf.PointConvert(st.size) / 1000
+	return float64(width) * st.size / points(1) / 1000
 }
 
 // drawTextRight draws clean text so that it ends at x.
@@ -160,21 +182,23 @@ func (c *canvas) drawTextRight(st style, x, y float64, text string) {
 // drawLine draws a line across the page at y.
 func (c *canvas) drawLine(y float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
-	c.pdf.SetDrawColor(parts(col))
-	c.pdf.SetLineWidth(0.2)
-	c.pdf.Line(left, y, right, y)
+	c.write("%s RG 0.57 w %.2f %.2f m %.2f %.2f l S", parts(col), points(left), points(pageHeight-y), points(right), points(pageHeight-y))
 }
 
 // fillRect fills a rectangle.
 func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
-	c.used.valid = false // the library sets its colour
-	c.pdf.SetFillColor(parts(col))
-	c.pdf.Rect(x, y, width, height, "F")
+	c.used.valid = false // the colour is another
+	c.write("%s rg %.2f %.2f %.2f %.2f re f", parts(col), points(x), points(pageHeight-y), points(width), -points(height))
 }
 
-// parts returns a colour as the library takes it.
-func parts(col colour.RGB) (r, g, b int) { return int(col.R), int(col.G), int(col.B) }
+// parts returns the operands of a colour.
+func parts(col colour.RGB) string {
+	return fmt.Sprintf("%.3f %.3f %.3f", float64(col.R)/255, float64(col.G)/255, float64(col.B)/255)
+}
+
+// points converts millimetres.
+func points(millimetres float64) float64 { return millimetres * 72 / 25.4 }
 
 // wrap divides clean text into lines no wider than width: between words, where a line keeps its space, and within a
 // word that is wider than a whole line. A text without words is one empty line.
@@ -246,21 +270,12 @@ func (c *canvas) noteMissing() {
 // drawFooters writes the page number at the foot of every page, and text.
 func (c *canvas) drawFooters(text string) {
 	text = c.clean(c.small, text)
-	pages := c.pdf.PageCount()
-	c.eachPage(func(n int) {
+	for n := range c.pages {
+		c.turnTo(n)
 		c.drawLine(footer-2, faint)
 		c.asArtifact(runningFooter)
 		c.drawText(c.small, left, footer, text)
-		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n, pages))
-	})
-}
-
-// eachPage calls draw for every page, once all are begun.
-func (c *canvas) eachPage(draw func(n int)) {
-	for n := 1; n <= c.pdf.PageCount(); n++ {
-		c.endMark()
-		c.pdf.SetPage(n)
-		c.used = used{}
-		draw(n)
+		c.drawTextRight(c.small, right, footer, fmt.Sprintf("Page %d of %d", n+1, len(c.pages)))
 	}
+	c.endMark()
 }

@@ -35,24 +35,16 @@ func (c *canvas) mark(m marking) {
 	c.endMark()
 	c.marked = m
 	if m.element == nil {
-		c.pdf.RawWriteStr(m.artifact)
+		c.write("%s", m.artifact)
 		return
 	}
-	c.scratch = append(c.piece(c.scratch[:0], m.element.kind, m.element), ">> BDC"...)
-	c.pdf.RawWriteStr(string(c.scratch))
-}
-
-// piece appends the beginning of a piece of content of e.
-func (c *canvas) piece(b []byte, tag string, e *element) []byte {
-	b = append(append(b, '/'), tag...)
-	b = append(b, " <</MCID "...)
-	return strconv.AppendInt(b, int64(c.structure.content(e, c.pdf.PageNo())), 10)
+	c.write("/%s <</MCID %d>> BDC", m.element.kind, c.structure.content(m.element, c.page))
 }
 
 // endMark ends the piece of content that is being drawn, before another page is drawn on.
 func (c *canvas) endMark() {
 	if c.marked != (marking{}) {
-		c.pdf.RawWriteStr("EMC")
+		c.write("EMC")
 		c.marked = marking{}
 	}
 }
@@ -71,16 +63,10 @@ func (c *canvas) set(font string, st style) {
 	if c.used == next {
 		return
 	}
-	b := c.scratch[:0]
 	if !c.used.valid || c.used.colour != st.colour {
-		b = fmt.Appendf(b, "%.3f %.3f %.3f rg\n", float64(st.colour.R)/255, float64(st.colour.G)/255, float64(st.colour.B)/255)
+		c.write("%s rg", parts(st.colour))
 	}
-	b = append(b, "BT /"...)
-	b = append(b, font...)
-	b = append(b, ' ')
-	b = strconv.AppendFloat(b, st.size, 'f', 2, 64)
-	c.scratch = append(b, " Tf ET"...)
-	c.pdf.RawWriteStr(string(c.scratch))
+	c.write("BT /%s %.2f Tf ET", font, st.size)
 	c.used = next
 }
 
@@ -89,7 +75,7 @@ func (c *canvas) drawText(st style, x, y float64, line string) {
 	if line == "" {
 		return
 	}
-	x, y = c.points(x), c.points(pageHeight-y-0.7*st.height)
+	x, y = points(x), points(pageHeight-y-0.7*st.height)
 	if st.face.common.has(line) {
 		c.drawCommon(st, x, y, line)
 		return
@@ -112,8 +98,7 @@ func (c *canvas) drawCommon(st style, x, y float64, text string) {
 	font := st.face.common
 	c.mark(c.drawn)
 	c.set(font.name, st)
-	b := appendPlace(append(c.scratch[:0], "BT "...), x, y)
-	b = append(b, " Td ("...)
+	b := fmt.Appendf(c.pages[c.page], "BT %.2f %.2f Td (", x, y)
 	for _, r := range text {
 		code := font.find(r)
 		for _, char := range [...]byte{byte(code >> 8), byte(code)} {
@@ -127,8 +112,7 @@ func (c *canvas) drawCommon(st style, x, y float64, text string) {
 			}
 		}
 	}
-	c.scratch = append(b, ") Tj ET"...)
-	c.pdf.RawWriteStr(string(c.scratch))
+	c.pages[c.page] = append(b, ") Tj ET\n"...)
 }
 
 // drawGlyphs draws a run of glyphs at a place in points, one cluster after the other in the order in which they are read.
@@ -138,9 +122,7 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 		c.mark(c.drawn)
 	} else {
 		c.endMark() // pieces of content must not be nested: some readers lose what follows
-		b := append(c.piece(c.scratch[:0], "Span", c.drawn.element), " /ActualText <"...)
-		c.scratch = append(appendHex(b, utf16Text(r.text)), ">>> BDC"...)
-		c.pdf.RawWriteStr(string(c.scratch))
+		c.write("/Span <</MCID %d /ActualText <%X>>> BDC", c.structure.content(c.drawn.element, c.page), utf16Text(r.text))
 		c.marked = marking{artifact: "Span"}
 		defer c.endMark()
 	}
@@ -149,7 +131,6 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 		if r.rightToLeft {
 			cluster = spread(r.source, cluster)
 		}
-		b := c.scratch[:0]
 		for i, g := range cluster.glyphs {
 			text := cluster.text
 			switch {
@@ -158,14 +139,8 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 			case i > 0:
 				text = noText
 			}
-			b = appendPlace(append(b, "BT "...), x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000)
-			b = append(b, " Td <"...)
-			code := font.code(g.id, text)
-			b = appendHex(b, []byte{byte(code >> 8), byte(code)})
-			b = append(b, "> Tj ET\n"...)
+			c.write("BT %.2f %.2f Td <%04X> Tj ET", x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000, font.code(g.id, text))
 		}
-		c.scratch = b
-		c.pdf.RawWriteStr(string(b[:len(b)-1]))
 	}
 }
 
@@ -180,17 +155,6 @@ func (c *canvas) embedded(s *source) *embedded {
 	c.fonts = append(c.fonts, f)
 	return f
 }
-
-// points converts millimetres.
-func (c *canvas) points(millimetres float64) float64 { return millimetres * 72 / 25.4 }
-
-func appendPlace(b []byte, x, y float64) []byte {
-	b = strconv.AppendFloat(b, x, 'f', 2, 64)
-	b = append(b, ' ')
-	return strconv.AppendFloat(b, y, 'f', 2, 64)
-}
-
-func appendHex(b, data []byte) []byte { return fmt.Appendf(b, "%X", data) }
 
 // spread gives each character of a ligature that is written from right to left a glyph of its own, and so each joiner, because
 // readers turn the text of one glyph around with the rest. They are in the order in which they are read: what is read first

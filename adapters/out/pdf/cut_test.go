@@ -29,7 +29,7 @@ func TestCutKeepsGlyphs(t *testing.T) {
 		}
 		part := readTables(font)
 		for i, id := range glyphs {
-			if got, want := points(part, i), points(s.tables, int(id)); !bytes.Equal(got, want) {
+			if got, want := pointsOf(part, i), pointsOf(s.tables, int(id)); !bytes.Equal(got, want) {
 				t.Errorf("%s: glyph %d has another outline", s.name, id)
 			}
 			advance, bearing := part.metric(i)
@@ -44,8 +44,8 @@ func TestCutKeepsGlyphs(t *testing.T) {
 	}
 }
 
-// points is the outline of a glyph without its hints, followed by the outlines of its parts.
-func points(t tables, id int) []byte {
+// pointsOf is the outline of a glyph without its hints, followed by the outlines of its parts.
+func pointsOf(t tables, id int) []byte {
 	shape := unhinted(t.glyph(id))
 	if len(shape) == 0 || int16(binary.BigEndian.Uint16(shape)) >= 0 {
 		return bytes.TrimRight(shape, "\x00") // it may be filled up
@@ -53,7 +53,7 @@ func points(t tables, id int) []byte {
 	_, parts := composed(shape, nil)
 	outline := slices.Clone(shape[:10])
 	for _, part := range parts {
-		outline = append(outline, points(t, int(part))...)
+		outline = append(outline, pointsOf(t, int(part))...)
 	}
 	return outline
 }

@@ -74,14 +74,14 @@ func (f *embedded) write(p *press) int {
 	if s == nil {
 		s = f.store(p.compress)
 	}
-	file := p.packedStream(fmt.Sprintf("/Length1 %d ", s.length), s.file)
-	descriptor := p.object(describe(f.source, s.name, file))
-	unicodes := p.packedStream("", s.toUnicode)
-	descendant := p.object(fmt.Sprintf("<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s "+
+	file := p.stream(fmt.Sprintf("/Length1 %d ", s.length), s.file)
+	descriptor := p.object("%s", describe(f.source, s.name, file))
+	unicodes := p.stream("", s.toUnicode)
+	descendant := p.object("<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s "+
 		"/CIDSystemInfo <</Registry (Adobe) /Ordering (Identity) /Supplement 0>> /FontDescriptor %d 0 R /DW 1000 /W [0 [%s]] "+
-		"/CIDToGIDMap /Identity>>", s.name, descriptor, s.widths))
-	return p.object(fmt.Sprintf("<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] "+
-		"/ToUnicode %d 0 R>>", s.name, descendant, unicodes))
+		"/CIDToGIDMap /Identity>>", s.name, descriptor, s.widths)
+	return p.object("<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] "+
+		"/ToUnicode %d 0 R>>", s.name, descendant, unicodes)
 }
 
 // describe returns the descriptor of a font that has the glyphs of a source and is stored as an object.

@@ -89,7 +89,7 @@ func (p *Printer) acquire(ctx context.Context) (*press, error) {
 
 func (p *Printer) release(press *press) { p.presses <- press }
 
-// render renders a. The library panics on some texts. None of them should reach it; if one
+// render renders a. The shaper panics on some texts. None of them should reach it; if one
 // does, that is an error, and the process goes on.
 func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err error) {
 	defer func() {
@@ -112,13 +112,13 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 	full := draw(scales[0])
 	best := full
 	for _, scale := range scales[1:] {
-		if best.filled() && full.least(scale) >= best.pdf.PageCount() { // it saves no page
+		if best.filled() && full.least(scale) >= len(best.pages) { // it saves no page
 			continue
 		}
 		c := draw(scale)
-		if c.filled() && (!best.filled() || c.pdf.PageCount() < best.pdf.PageCount()) {
+		if c.filled() && (!best.filled() || len(c.pages) < len(best.pages)) {
 			best = c
 		}
 	}
-	return press.document(best, a, a.Facts(), p.signer.room())
+	return press.document(best, a, a.Facts(), p.signer.room()), nil
 }

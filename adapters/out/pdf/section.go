@@ -76,7 +76,7 @@ func (c *canvas) startSection(sec agreement.Section, rows []row, first bool) {
 	if c.y > top {
 		c.y += above
 	}
-	c.pdf.Bookmark(sec.Heading(), 0, c.y)
+	c.bookmark(sec.Heading())
 	c.as(c.structure.document.add(kind, ""))
 	for _, line := range c.wrap(st, c.clean(st, sec.Heading()), right-left) {
 		c.drawText(st, left, c.y, line)
@@ -98,7 +98,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	}
 	c.y += 2
 	c.ensureSpace(min(height, bottom-top))
-	c.pdf.Bookmark(sec.Heading(), 0, c.y)
+	c.bookmark(sec.Heading())
 	c.fillBand(pad / 2)
 	draw := func(st style, label, value string, labelled, valued *element) {
 		c.ensureSpace(st.height)

@@ -25,34 +25,26 @@ const (
 	cmsRoom = 1536
 )
 
-// papers are the objects of a document that attach the facts and certify it: their numbers, which the catalogue and the first page name.
-type papers struct{ file, signature, field int }
+// papers are the entries of the catalogue and of the first page for the objects that attach the facts and certify the document.
+type papers struct{ inCatalogue, onPage string }
 
-// begin takes the numbers of the objects.
-func (p *press) papers() papers { return papers{p.next(), p.next(), p.next()} }
-
-// onPage returns what the first page says of the objects.
-func (o papers) onPage() string { return fmt.Sprintf("/Annots [%d 0 R]\n", o.field) }
-
-// inCatalogue returns what the catalogue says of the objects.
-func (o papers) inCatalogue() string {
-	return fmt.Sprintf("/AF [%[1]d 0 R] /Names <</EmbeddedFiles <</Names [(%[2]s) %[1]d 0 R]>>>> "+
-		"/AcroForm <</Fields [%[3]d 0 R] /SigFlags 3>> /Perms <</DocMDP %[4]d 0 R>> ", o.file, factsName, o.field, o.signature)
-}
-
-// writePapers writes the objects of an agreement with its facts, and returns the place of the signature.
-func (p *press) writePapers(o papers, a agreement.Agreement, facts []byte, firstPage, room int) {
+// papers writes the objects of an agreement with its facts.
+func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int) papers {
 	at := a.AcceptedAt.UTC().Format(dateForm)
 	sum := sha256.Sum256(facts)
-	embedded := p.packedStream(fmt.Sprintf("/Type /EmbeddedFile /Subtype /application#2Fjson /Params <</Size %d /ModDate (%s) /CheckSum <%X>>> ",
+	embedded := p.stream(fmt.Sprintf("/Type /EmbeddedFile /Subtype /application#2Fjson /Params <</Size %d /ModDate (%s) /CheckSum <%X>>> ",
 		len(facts), at, sum[:16]), p.compress(facts))
-	p.write(o.file, fmt.Sprintf("<</Type /Filespec /F (%[1]s) /UF (%[1]s) /AFRelationship /Data /Desc (The facts of this agreement) "+
-		"/EF <</F %[2]d 0 R /UF %[2]d 0 R>>>>", factsName, embedded))
-	p.write(o.field, fmt.Sprintf("<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /Rect [0 0 0 0] /F 132 /P %d 0 R /V %d 0 R>>",
-		firstPage, o.signature))
-	p.write(o.signature, fmt.Sprintf("<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /ETSI.CAdES.detached /M (%s) /Name %s /Reason %s "+
+	file := p.object("<</Type /Filespec /F (%[1]s) /UF (%[1]s) /AFRelationship /Data /Desc (The facts of this agreement) "+
+		"/EF <</F %[2]d 0 R /UF %[2]d 0 R>>>>", factsName, embedded)
+	signature := p.object("<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /ETSI.CAdES.detached /M (%s) /Name %s /Reason %s "+
 		"/Reference [<</Type /SigRef /TransformMethod /DocMDP /TransformParams <</Type /TransformParams /P 1 /V /1.2>>>>] /ByteRange %s /Contents <%0*d>>>",
-		at, textString(signedBy(a)), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0))
+		at, textString(signedBy(a)), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0)
+	field := p.object("<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /Rect [0 0 0 0] /F 132 /P %d 0 R /V %d 0 R>>", firstPage, signature)
+	return papers{
+		inCatalogue: fmt.Sprintf("/AF [%[1]d 0 R] /Names <</EmbeddedFiles <</Names [(%[2]s) %[1]d 0 R]>>>> "+
+			"/AcroForm <</Fields [%[3]d 0 R] /SigFlags 3>> /Perms <</DocMDP %[4]d 0 R>> ", file, factsName, field, signature),
+		onPage: fmt.Sprintf(" /Annots [%d 0 R]", field),
+	}
 }
 
 // signedBy returns the name of whose signature it is.

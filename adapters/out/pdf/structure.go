@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,101 +76,63 @@ type structure struct {
 
 func newStructure() *structure { return &structure{document: &element{kind: "Document"}} }
 
-// content appends a piece of a page, counted from 1, to e, and returns its identifier on that page.
+// content appends a piece of a page, by its index, to e, and returns its identifier on that page.
 func (s *structure) content(e *element, page int) int {
-	for len(s.pages) < page {
+	for len(s.pages) <= page {
 		s.pages = append(s.pages, nil)
 	}
-	id := len(s.pages[page-1])
-	s.pages[page-1] = append(s.pages[page-1], e)
+	id := len(s.pages[page])
+	s.pages[page] = append(s.pages[page], e)
 	e.kids = append(e.kids, kid{page: page, id: id})
 	return id
 }
 
-// packed collects objects that are stored compressed, all in one stream.
-type packed struct {
-	first   int // the number of the first object; the others follow
-	begins  []int
-	objects []byte
-}
-
-// ref is a reference to an object by its number.
-type ref int
-
-// add appends strings, numbers and references to the objects.
-func (p *packed) add(parts ...any) {
-	for _, part := range parts {
-		switch part := part.(type) {
-		case string:
-			p.objects = append(p.objects, part...)
-		case int:
-			p.objects = strconv.AppendInt(p.objects, int64(part), 10)
-		case ref:
-			p.objects = append(strconv.AppendInt(p.objects, int64(part), 10), " 0 R"...)
-		}
-	}
-}
-
-// begin begins the next object.
-func (p *packed) begin(parts ...any) {
-	p.begins = append(p.begins, len(p.objects))
-	p.add(parts...)
-}
-
-// write writes the objects of the tree: its root is the first of them. pages are the numbers of the pages' objects.
-func (s *structure) write(p *packed, pages []int) {
-	next := p.first + 2
-	enumerate(s.document, &next)
-	p.begin("<</Type /StructTreeRoot /K ", ref(s.document.number), " /ParentTree ", ref(p.first+1), " /ParentTreeNextKey ", len(pages), ">>\n")
-	p.begin("<</Nums [")
+// write writes the tree, and returns the number of its root. pages are the numbers of the pages' objects.
+func (s *structure) write(p *press, pages []int) int {
+	root := p.next()
+	s.document.number = p.next()
+	s.document.write(p, root, pages)
+	var nums []byte
 	for page, elements := range s.pages {
-		p.add(page, " [")
+		nums = fmt.Appendf(nums, "%d [", page)
 		for _, e := range elements {
-			p.add(ref(e.number), " ")
+			nums = append(strconv.AppendInt(nums, int64(e.number), 10), " 0 R "...)
 		}
-		p.add("] ")
+		nums = append(nums, "] "...)
 	}
-	p.add("]>>\n")
-	s.document.write(p, p.first, pages)
+	parents := p.next()
+	p.hold(parents, fmt.Appendf(nil, "<</Nums [%s]>>", nums))
+	p.hold(root, fmt.Appendf(nil, "<</Type /StructTreeRoot /K %d 0 R /ParentTree %d 0 R /ParentTreeNextKey %d>>", s.document.number, parents, len(pages)))
+	return root
 }
 
-// enumerate gives e and all below it their numbers, in the order in which they are read.
-func enumerate(e *element, next *int) {
-	e.number = *next
-	*next++
-	for _, k := range e.kids {
-		if k.element != nil {
-			enumerate(k.element, next)
-		}
-	}
-}
-
-// write writes e, and all below it after it.
-func (e *element) write(p *packed, parent int, pages []int) {
-	p.begin("<</S /", e.kind, " /P ", ref(parent))
+// write writes e, and all below it after it, in the order in which they are read.
+func (e *element) write(p *press, parent int, pages []int) {
+	b := fmt.Appendf(nil, "<</S /%s /P %d 0 R", e.kind, parent)
 	if e.attributes != "" {
-		p.add(" /A ", e.attributes)
+		b = fmt.Appendf(b, " /A %s", e.attributes)
 	}
 	if e.language != "" {
-		p.add(" /Lang (", e.language, ")")
+		b = fmt.Appendf(b, " /Lang (%s)", e.language)
 	}
-	home := 0 // the page of the first piece of content
+	home := -1 // the page of the first piece of content
 	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {
 		home = e.kids[i].page
-		p.add(" /Pg ", ref(pages[home-1]))
+		b = fmt.Appendf(b, " /Pg %d 0 R", pages[home])
 	}
-	p.add(" /K [")
+	b = append(b, " /K ["...)
 	for _, k := range e.kids {
 		switch {
 		case k.element != nil:
-			p.add(ref(k.element.number), " ")
+			k.element.number = p.next()
+			b = fmt.Appendf(b, "%d 0 R ", k.element.number)
 		case k.page == home:
-			p.add(k.id, " ")
+			b = fmt.Appendf(b, "%d ", k.id)
 		default:
-			p.add("<</Type /MCR /Pg ", ref(pages[k.page-1]), " /MCID ", k.id, ">> ")
+			b = fmt.Appendf(b, "<</Type /MCR /Pg %d 0 R /MCID %d>> ", pages[k.page], k.id)
 		}
 	}
-	p.add("]>>\n")
+	p.hold(e.number, append(b, "]>>"...))
 	for _, k := range e.kids {
 		if k.element != nil {
 			k.element.write(p, e.number, pages)

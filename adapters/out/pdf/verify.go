@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 
 	"github.com/klauspost/compress/zlib"
 
@@ -107,4 +108,10 @@ func attached(document []byte) ([]byte, error) {
 		err = errors.New("the facts are too long")
 	}
 	return facts, err
+}
+
+// number returns the value of at most ten digits.
+func number(digits []byte) int {
+	n, _ := strconv.Atoi(string(digits))
+	return n
 }
