@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -204,7 +206,7 @@ func toWireAgreement(c checkout.Checkout, env catalogue.Environment, a agreement
 		Put("dda_id", c.Records(env).DDAID),
 		Put("accepted_at", a.AcceptedAt),
 		Put("pdf_generated", c.Confirmation.PDFGenerated()),
-		Put("facts", raw{a.Facts()}),
+		Put("facts", jsontext.Value(a.Facts())),
 	}
 }
 
