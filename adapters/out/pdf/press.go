@@ -18,7 +18,7 @@ type press struct {
 	out    bytes.Buffer // the document
 	packed bytes.Buffer // one stream, compressed
 	zip    *zlib.Writer
-	table  []place // of each object, by its number; the first is of none
+	table  []place // of each object, by its number; the first is unused
 	held   []byte  // the objects that are stored together in one compressed stream
 	heads  []byte  // their numbers, and their places in held
 	count  int     // of them
