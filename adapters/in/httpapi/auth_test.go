@@ -14,45 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func TestOnlyOneBearerKeyInTheHeaderIsAKey(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		values []string
-		status int
-		code   string
-	}{
-		{"no header", nil, 401, "MISSING_API_KEY"},
-		{"empty header", []string{""}, 401, "MISSING_API_KEY"},
-		{"scheme alone", []string{"Bearer"}, 401, "MISSING_API_KEY"},
-		{"another scheme", []string{"Basic Z29vZDo="}, 401, "MISSING_API_KEY"},
-		{"key without a scheme", []string{"good"}, 401, "MISSING_API_KEY"},
-		{"unknown key", []string{"Bearer bad"}, 403, "INVALID_API_KEY"},
-		{"key in another letter case", []string{"Bearer GOOD"}, 403, "INVALID_API_KEY"},
-		{"two headers", []string{"Bearer good", "Bearer good"}, 403, "INVALID_API_KEY"},
-		{"an empty header beside a good one", []string{"", "Bearer good"}, 403, "INVALID_API_KEY"},
-		{"good key", []string{"Bearer good"}, 200, ""},
-		{"scheme in another letter case", []string{"bEARER good"}, 200, ""},
-		{"more spaces", []string{"Bearer   good "}, 200, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			app := &stub{}
-			r := request("GET", "/v1/provider-checkouts/id?api_key=good", "", header("Authorization", tt.values...))
-			r.AddCookie(&http.Cookie{Name: "Authorization", Value: "good"})
-			w := do(handler(app), r)
-			if tt.status == 200 {
-				if w.Code != 200 || app.caller != (service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}) {
-					t.Errorf("answer %d to %+v, want 200 to the key's owner: %s", w.Code, app.caller, w.Body)
-				}
-				return
-			}
-			wantRefusal(t, w, tt.status, tt.code)
-			if app.served() {
-				t.Error("the request was served")
-			}
-		})
-	}
-}
-
 func TestTheLogOfACallNamesTheIDOfItsKeyAndNoMore(t *testing.T) {
 	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, time.Now(), [32]byte{1, 2, 3, 4, 5, 6})
 	parts := strings.Split(text, "_")

@@ -75,18 +75,6 @@ func TestEveryCodeHasAStatusAndAWireCode(t *testing.T) {
 	}
 }
 
-func TestFaultsOfARefusalAreNamed(t *testing.T) {
-	app := &stub{err: checkout.Malformed("wrong",
-		checkout.Fault{Field: "plan.instalment_amount", Message: "is required"},
-		checkout.Fault{Field: "student.email", Message: "must be <an address>"})}
-	w := do(handler(app), request("POST", "/v1/provider-checkouts", "{}"))
-	want := `"details":[{"field":"plan.instalment_amount","message":"is required"},` +
-		`{"field":"student.email","message":"must be <an address>"}]`
-	if !strings.Contains(w.Body.String(), want) {
-		t.Errorf("answer %s lacks %s", w.Body, want)
-	}
-}
-
 func TestFailureIsLoggedAndNotShownToTheClient(t *testing.T) {
 	var log bytes.Buffer
 	app := &stub{err: errors.New("open /var/lib/secret.db: no space left")}

@@ -17,25 +17,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// stub is an application that knows two keys, returns what its fields hold, and records its
-// calls.
+// stub is an application that knows a few keys and returns what its fields hold.
 type stub struct {
 	rate    int // of every provider
 	opened  service.Opened
-	found   checkout.Checkout
-	confirm service.Confirmed
-	events  []checkout.ListedEvent
-	ready   service.Readiness
 	err     error
-
-	created     *checkout.Create
-	asked       string
-	confirmed   string
-	confirmedBy *checkout.Confirm
-	cancelledBy *checkout.Cancel
-	listed      *checkout.List
-	caller      service.Caller
-	baseURL     string
+	baseURL string
 }
 
 func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
@@ -58,39 +45,31 @@ func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, erro
 	return service.Caller{}, checkout.InvalidAPIKey()
 }
 
-func (s *stub) Create(_ context.Context, c service.Caller, cmd checkout.Create) (service.Opened, error) {
-	s.caller, s.created = c, &cmd
+func (s *stub) Create(context.Context, service.Caller, checkout.Create) (service.Opened, error) {
 	return s.opened, s.err
 }
 
-func (s *stub) Checkout(_ context.Context, c service.Caller, id string) (checkout.Checkout, error) {
-	s.caller, s.asked = c, id
-	return s.found, s.err
+func (s *stub) Checkout(context.Context, service.Caller, string) (checkout.Checkout, error) {
+	return checkout.Checkout{}, s.err
 }
 
-func (s *stub) Confirm(_ context.Context, c service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error) {
-	s.caller, s.confirmed, s.confirmedBy = c, id, &cmd
-	return s.confirm, s.err
+func (s *stub) Confirm(context.Context, service.Caller, string, checkout.Confirm) (service.Confirmed, error) {
+	return service.Confirmed{}, s.err
 }
 
-func (s *stub) Cancel(_ context.Context, c service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error) {
-	s.caller, s.asked, s.cancelledBy = c, id, &cmd
-	return s.found, s.err
+func (s *stub) Cancel(context.Context, service.Caller, string, checkout.Cancel) (checkout.Checkout, error) {
+	return checkout.Checkout{}, s.err
 }
 
-func (s *stub) Events(_ context.Context, c service.Caller, l checkout.List) ([]checkout.ListedEvent, error) {
-	s.caller, s.listed = c, &l
-	return s.events, s.err
+func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.ListedEvent, error) {
+	return nil, s.err
 }
 
 func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
 
 func (s *stub) Refused(service.Caller, string, string, error) {}
 
-func (s *stub) Readiness(context.Context) service.Readiness { return s.ready }
-
-// served reports whether a request reached the application's rules.
-func (s *stub) served() bool { return s.created != nil || s.asked != "" || s.confirmedBy != nil }
+func (s *stub) Readiness(context.Context) service.Readiness { return service.Readiness{} }
 
 // handler serves app without limits.
 func handler(app application) http.Handler { return newHandler(app, options(io.Discard, 0)) }
