@@ -4,12 +4,10 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -41,15 +39,6 @@ func TestGoingOnIsKeptAsConsent(t *testing.T) {
 			t.Errorf("consent = %+v, want one of %v, from %s, to terms of version %s with 2 days of notice",
 				got, b.now, from.address, agreement.Version)
 		}
-	}
-}
-
-func TestAFormThatNamesNoTermsIsNoConsent(t *testing.T) {
-	b := newBench(t, setting{})
-	page := b.do(http.MethodPost, "/api/dd-setup", url.Values{"token": {b.token}}.Encode()).is(t, http.StatusConflict)
-	page.wants(t, "The terms have changed", "<form")
-	if got := b.stored().Setup; got.Try != 0 || !got.Consent.IsZero() {
-		t.Errorf("setup = %+v, want it untouched", got)
 	}
 }
 
@@ -101,32 +90,6 @@ func TestAPlanThatChangedIsReadAgain(t *testing.T) {
 	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
 }
 
-func TestTermsThatChangedAreReadAgain(t *testing.T) {
-	b := newBench(t, setting{})
-	form := b.pressed()
-	b.config.Terms.NoticeDays = 2
-	b.serve()
-	page := b.do(http.MethodPost, "/api/dd-setup", form).is(t, http.StatusConflict)
-	page.wants(t, "The terms have changed", "<form", "The terms, or the dates of the plan, have changed since you opened this page.",
-		"sooner than 2 calendar days after that day.")
-	if c := b.stored(); c.Setup.Try != 0 || !c.Setup.Consent.IsZero() {
-		t.Errorf("setup = %+v, want it untouched", c.Setup)
-	}
-	if want := `"error_code":"` + string(checkout.CodeTermsChanged) + `"`; !strings.Contains(b.log.String(), want) {
-		t.Errorf("the log lacks %s:\n%s", want, &b.log)
-	}
-	b.do(http.MethodPost, "/api/dd-setup", b.pressed()).is(t, http.StatusSeeOther)
-}
-
-func TestTermsThatAreNamedTwiceAreReadAgain(t *testing.T) {
-	b := newBench(t, setting{})
-	form := b.pressed()
-	b.do(http.MethodPost, "/api/dd-setup", form+"&terms=x").is(t, http.StatusConflict)
-	if got := b.stored().Setup.Consent; !got.IsZero() {
-		t.Errorf("consent = %+v, want none", got)
-	}
-}
-
 // The payer closed the browser at the bank, so the service was not informed that the setup was done. Pressing the
 // button again is no new consent.
 func TestConsentIsNotGivenAfterTheBankSetupIsDone(t *testing.T) {
@@ -147,10 +110,4 @@ func TestTheNoticeOfADoneSetupIsTheOneAgreedTo(t *testing.T) {
 	b.config.Terms.NoticeDays = 5
 	b.serve()
 	b.get(b.legalPath()).wants(t, "sooner than 2 calendar days after the day of that notice")
-}
-
-func TestLegalPageHasTheOperatorsTerms(t *testing.T) {
-	b := newBench(t, setting{})
-	b.get(b.legalPath()).wants(t, "The payment plan", "The lender is Pūtea Limited, 1 Lambton Quay, Wellington (FSP1).",
-		"<h3>Hardship</h3>", "ask &lt;the lender&gt; to change")
 }

@@ -51,23 +51,6 @@ func TestPagesAreCompressedWhereTheBrowserAcceptsIt(t *testing.T) {
 	}
 }
 
-func TestWrongMethod(t *testing.T) {
-	b := newBench(t, setting{})
-	for _, tt := range []struct{ method, path, allow string }{
-		{http.MethodPut, "/api/dd-setup", "GET, HEAD, POST"},
-		{http.MethodDelete, "/api/dd-setup", "GET, HEAD, POST"},
-		{http.MethodOptions, "/api/dd-setup", "GET, HEAD, POST"},
-		{http.MethodPost, "/api/dd-setup/legal", "GET, HEAD"},
-		{http.MethodPost, "/api/dd-setup/assets/style.css", "GET, HEAD"},
-		{http.MethodPost, "/api/dd-setup/assets/colour-1f6f54.css", "GET, HEAD"},
-	} {
-		got := b.do(tt.method, tt.path, "").is(t, http.StatusMethodNotAllowed)
-		if allow := got.header.Get("Allow"); allow != tt.allow {
-			t.Errorf("%s %s: Allow = %q, want %q", tt.method, tt.path, allow, tt.allow)
-		}
-	}
-}
-
 func TestAssets(t *testing.T) {
 	b := newBench(t, setting{})
 	b.setUp()

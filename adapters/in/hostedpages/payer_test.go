@@ -3,7 +3,6 @@ package hostedpages_test
 import (
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,23 +74,6 @@ func TestThePayersPageNamesTheDayOnWhichAPaymentIsTaken(t *testing.T) {
 	b.get(b.setupPath()).reads(t, "Payment 2 of 53, planned for Tuesday 9 February 2027. Monday 8 February is Waitangi Day: taken Tuesday 9.")
 }
 
-func TestThePayersPageSaysWhatWasAgreed(t *testing.T) {
-	b := agreed(t, setting{terms: agreement.Terms{
-		Lender:       agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay, Wellington", Email: "plans@putea.example"},
-		Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write to Pūtea Limited."},
-		Hardship:     "0800 555 010",
-		Authority:    agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Statement: "PUTEA KOWHAI"}}})
-	page := b.get(b.setupPath()).is(t, http.StatusOK)
-	for _, want := range []string{"From the account01-0902-•••••89-00", "each payment shows as PUTEA KOWHAI", "by the authorisation code 0123456.",
-		"Agreement" + b.stored().Confirmation.AgreementNumber, "Your enrolment for Diploma in Business at Kōwhai Institute is confirmed.",
-		"before the day of the payment: Pūtea Limited (0800 555 010).", "If the account is not yours, tell Pūtea Limited (plans@putea.example) at once.",
-		"You can cancel the plan until the end of Monday 1 February 2027. Write to Pūtea Limited.",
-		"You can end the direct debit at any time: tell Pūtea Limited. You can also tell the bank", "Total to pay$2,990.00", "Questions? Write to help@kowhai.example."} {
-		page.reads(t, strings.ReplaceAll(want, "\n", " "))
-	}
-	page.wants(t, `href="`+b.agreementPath()+`"`, `href="https://enrol.kowhai.example/done?from=bank"`, `data-notify="https://enrol.kowhai.example https://www.kowhai.example"`)
-}
-
 func TestWhomToAskWhenAPaymentCannotBeMade(t *testing.T) {
 	for want, terms := range map[string]agreement.Terms{
 		"Pūtea Limited (care@putea.example).":            {Lender: agreement.Lender{Name: "Pūtea Limited", Address: "x", Email: "plans@putea.example"}, Hardship: "care@putea.example"},
@@ -143,14 +125,6 @@ func TestAMandateThatDiesAfterTheConfirmIsExplained(t *testing.T) {
 		page.reads(t, "Next payment in the plan")
 		page.lacks(t, "<form", "nothing more to do", "at any time")
 	}
-}
-
-// The PDF is in the e-mail and in the CRM.
-func TestNoPageGivesThePDF(t *testing.T) {
-	b := agreed(t, setting{})
-	b.get(b.partPath("agreement.pdf")).is(t, http.StatusNotFound)
-	b.get(b.setupPath()).lacks(t, ".pdf")
-	b.get(b.agreementPath()).lacks(t, ".pdf")
 }
 
 func TestWithoutADocumentTheAgreementIsAPage(t *testing.T) {

@@ -8,18 +8,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// A student who does not pay has no setup token: the notice is there without one, and says nothing about anybody.
-func TestThePrivacyNoticeIsForEverybody(t *testing.T) {
-	agency := agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay <Street>", Contact: "privacy@putea.example"}
-	b := newBench(t, setting{agency: agency})
-	notice := b.get("/api/dd-setup/privacy").is(t, http.StatusOK)
-	notice.reads(t, "Pūtea Limited, 1 Quay <Street>. Contact: privacy@putea.example.")
-	notice.wants(t, "information privacy principle 3A", `href="mailto:privacy@putea.example"`, `href="https://www.privacy.org.nz"`, "This notice was last changed on Tuesday 24 November 2026.",
-		"What it is for", "Who gets it", "How long we keep it", "to correct it", "Privacy Commissioner")
-	notice.lacks(t, "Hēmi", "Kōwhai", "sandbox: its operator", "outside New Zealand")
-	b.get(b.legalPath()).wants(t, "“We” are Pūtea Limited", `/api/dd-setup/privacy"`)
-}
-
 // The notice names the companies that get personal data: as the operator's terms say or, without that, as the processor does.
 func TestThePrivacyNoticeNamesRecipients(t *testing.T) {
 	named := newBench(t, setting{processor: &bank{}}).get("/api/dd-setup/privacy")
@@ -28,12 +16,6 @@ func TestThePrivacyNoticeNamesRecipients(t *testing.T) {
 		{Name: "GoCardless Ltd", Country: "United Kingdom", Purpose: "to collect the payments <b>"}}}).get("/api/dd-setup/privacy")
 	told.reads(t, "GoCardless Ltd (United Kingdom): to collect the payments <b>")
 	told.lacks(t, "Bank Pages Limited")
-}
-
-func TestASandboxWithoutAnAgencySaysSo(t *testing.T) {
-	b := newBench(t, setting{})
-	b.get("/api/dd-setup/privacy").wants(t, "This is a sandbox: its operator has not said who they are")
-	b.get(b.legalPath()).lacks(t, "“We” are")
 }
 
 // The notice promises what the service does by itself, and nothing else.

@@ -64,26 +64,6 @@ func TestPagesSayUntilWhenThePlanCanBeCancelled(t *testing.T) {
 	}
 }
 
-// The authorisation code and what the bank statement shows stand where the payer agrees, and where the payer looks later.
-func TestPagesShowTheAuthority(t *testing.T) {
-	terms := ofPutea()
-	terms.Authority = agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Statement: "particulars KOWHAI, code PLAN"}
-	b := newBench(t, setting{terms: terms})
-	const statement = "Pūtea Collections takes the payments from the account by direct debit. The banks know it by the authorisation code 0123456. " +
-		"On the bank statement each payment shows as particulars KOWHAI, code PLAN."
-	b.get(b.setupPath()).reads(t, statement)
-	b.get(b.legalPath()).reads(t, "I authorise my bank to debit my account with the amounts of direct debits from Pūtea Collections, with the authorisation code 0123456")
-	b.setUp()
-	b.get(b.setupPath()).reads(t, statement)
-}
-
-func TestLegalPageSetsParagraphsAndLists(t *testing.T) {
-	terms := ofPutea()
-	terms.Blocks = []agreement.Block{{Title: "Right to cancel", Text: "You may cancel.\n\nTo cancel:\n(a) write to Pūtea Limited\n(b) pay <all>\n- or not"}}
-	b := newBench(t, setting{terms: terms})
-	b.get(b.legalPath()).wants(t, `<p>You may cancel.</p><p>To cancel:</p><ul><li class="marked">(a) write to Pūtea Limited</li><li class="marked">(b) pay &lt;all&gt;</li><li>or not</li></ul>`)
-}
-
 // An authority alone, as a processor names it, is no term of the payment plan.
 func TestAnAuthorityIsNoTermOfThePlan(t *testing.T) {
 	b := newBench(t, setting{terms: agreement.Terms{Authority: agreement.Authority{Initiator: "Rimu College", Form: "GoCardless"}}})
