@@ -160,7 +160,7 @@ func TestEveryProblemOfConfigCheckNamesItsSetting(t *testing.T) {
 		`"crm": "salesforce", "salesforce_url": "http://pay.example", "salesforce_client_id": "a", "salesforce_jwt_key": "file:` + short + `"`,
 		`"smtp": "smtp://u@mail.example/x", "mail_from": "nobody", "smtp_user": "plans"`,
 		`"secret": "file:` + short + `", "store": "other:x", "ops_addr": "x"`,
-		`"pull_providers": "5m", "salesforce_mapping": "/nowhere", "rate_limit": -1`,
+		`"salesforce_mapping": "/nowhere", "rate_limit": -1`,
 	} {
 		file := proc.TempFile(t, `{"environment": "production", `+more+`}`)
 		got := try(t, nil, "", "config", "check", "--config", file)

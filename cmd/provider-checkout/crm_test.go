@@ -120,9 +120,6 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"must be an RSA private key"}, []string{"missing"}},
 		{"two sources of the secret", cli.ExitUsage, []string{id, secret, clientSecretVariable + "_FILE=x"},
 			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"set only one of " + clientSecretVariable}, []string{"missing"}},
-		{"pulling from the embedded CRM", cli.ExitUsage, nil, []string{"--crm", "embedded", "--pull-providers", "5m"},
-			[]string{"--pull-providers needs --crm salesforce"}, []string{"--salesforce-url"}},
-		{"pulling too often", cli.ExitUsage, nil, []string{"--pull-providers", "59s"}, []string{"must be 0, or a duration of 1m or more"}, nil},
 		{"another CRM", cli.ExitUsage, nil, []string{"--crm", "other"}, []string{"must be embedded or salesforce"}, nil},
 		{"no file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
 		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": "x"}`)}, []string{"contacts is not known"}, nil},
@@ -276,12 +273,12 @@ func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 func TestServePullsProviders(t *testing.T) {
 	o, org := newOperator(t), newOrganisation(t)
 	org.kowhai(t)
-	s := startedWith(t, org.env, "--store", "sqlite:"+o.path, "--crm", "salesforce", "--pull-providers", "1m")
+	s := startedWith(t, org.env, "--store", "sqlite:"+o.path, "--crm", "salesforce")
 	var key string
 	for deadline := time.Now().Add(2 * time.Minute); key == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		key = strings.TrimSpace(try(t, nil, "", "keys", "issue", "--provider", "KOWHAI", "--store", "sqlite:"+o.path).stdout)
 	}
-	if did := o.acts(t, "serve --pull-providers"); len(did) != 1 || did[0].Operator != "crm pull" || did[0].Subject != "KOWHAI" || len(did[0].Changes) == 0 {
+	if did := o.acts(t, "serve"); len(did) != 1 || did[0].Operator != "crm pull" || did[0].Subject != "KOWHAI" || len(did[0].Changes) == 0 {
 		t.Errorf("on record is %+v, want the server's pull", did)
 	}
 	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": key}}

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,40 +72,12 @@ func parseEnvironment(text string) (catalogue.Environment, error) {
 	return oneOf(catalogue.Sandbox, catalogue.Production)(text)
 }
 
-func parseInterval(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d != 0 && d < time.Minute {
-		return 0, errors.New("must be 0, or a duration of 1m or more")
-	}
-	return d, nil
-}
-
-func parseLogLevel(text string) (level slog.Level, err error) {
-	if level.UnmarshalText([]byte(text)) != nil {
-		err = errors.New("must be debug, info, warn or error")
-	}
-	return level, err
-}
-
 func parseDelay(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > time.Minute {
 		return 0, errors.New("must be a duration from 0s to 1m")
 	}
 	return d, nil
-}
-
-// parseOrigins parses origins of web pages: scheme://host[:port].
-func parseOrigins(text string) (origins []string, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		origin := strings.TrimSpace(part)
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
-			return nil, errors.New("must be origins such as https://pay.gocardless.com, comma-separated")
-		}
-		origins = append(origins, origin)
-	}
-	return origins, nil
 }
 
 func parseLifetime(text string) (time.Duration, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -81,11 +80,10 @@ func (c *call) allowPrivateFlag(allow *bool) {
 // systems has the settings of the processor and of the CRM.
 type systems struct {
 	*call
-	environment     catalogue.Environment
-	processor       string
-	gocardlessURL   string
-	gocardlessPages []string
-	allowPrivate    bool // events may be sent to private addresses
+	environment   catalogue.Environment
+	processor     string
+	gocardlessURL string
+	allowPrivate  bool // events may be sent to private addresses
 
 	crm               string
 	salesforceURL     string
@@ -127,11 +125,9 @@ type server struct {
 	addr           string
 	opsAddr        string
 	baseURL        string
-	pullEvery      time.Duration
 	setupLifetime  time.Duration
 	rateLimit      float64
 	drainDelay     time.Duration
-	logLevel       slog.Level
 	trustedProxies []netip.Prefix
 	retention      checkout.Retention
 	terms          providerfile.TermsFile
@@ -164,19 +160,13 @@ func newServer(c *call) *server {
 	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
 	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
 	s.processorFlags()
-	cli.Var(fs, &s.gocardlessPages, "gocardless-pages", "", parseOrigins,
-		"`ORIGINS` of GoCardless' pages for payers, comma-separated, where they are not the usual")
 	s.crmFlags(embeddedName)
-	cli.Var(fs, &s.pullEvery, "pull-providers", "0", parseInterval,
-		"`DURATION` of 1m or more between two looks at the providers that Salesforce configures; 0: never")
 	c.lifetimeFlag(&s.setupLifetime)
 	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
 		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
 	cli.Var(fs, &s.drainDelay, "drain-delay", "0s", parseDelay,
 		"`DURATION` after SIGTERM in which /readyz is 503 and requests are still taken, 1m at most: longer than your load balancer\n"+
 			"takes to see it")
-	cli.Var(fs, &s.logLevel, "log-level", "info", parseLogLevel,
-		"least `LEVEL` of the lines of the log, debug|info|warn|error; warn leaves out the lines of requests")
 	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
 		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
 	s.allowPrivateFlag(&s.allowPrivate)

@@ -65,6 +65,6 @@ func (s *systems) gocardlessAPI(observe func(operation, outcome string, took tim
 		return nil, err
 	}
 	processor, err := gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
-		URL: s.gocardlessURL, PageOrigins: s.gocardlessPages, Observe: observe})
+		URL: s.gocardlessURL, Observe: observe})
 	return processor, about(s.names("gocardless-url", "gocardless-token"), err)
 }

@@ -23,7 +23,7 @@ func TestServeProductionOverGoCardless(t *testing.T) {
 	env := []string{secretVariable + "=" + secret, signing(t), tokenVariable + "=live_hunter2",
 		webhookVariable + "_FILE=" + proc.TempFile(t, newer+"\n"+older+", "+oldest+"\n")}
 	s := startedWith(t, env, "--environment", "production", "--processor", "gocardless", "--base-url", "https://pay.example",
-		"--terms", "demo-terms.json", "--smtp", "none", "--gocardless-url", "https://127.0.0.1:1", "--gocardless-pages", "https://pay.gocardless.com", "--ops-addr", "127.0.0.1:0")
+		"--terms", "demo-terms.json", "--smtp", "none", "--gocardless-url", "https://127.0.0.1:1", "--ops-addr", "127.0.0.1:0")
 	for signature, want := range map[string]int{
 		gocardlesstest.Sign([]byte(`{"events":[]}`), newer):   http.StatusNoContent,
 		gocardlesstest.Sign([]byte(`{"events":[]}`), older):   http.StatusNoContent,

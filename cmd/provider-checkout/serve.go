@@ -61,7 +61,7 @@ func (s *server) serve(ctx context.Context) error {
 	lines := httpserver.NewLines(s.Stderr)
 	defer lines.Flush(time.Second)
 	outside.metrics.ObserveLog(lines.Lost)
-	log := httpserver.NewLogFrom(lines, s.logLevel)
+	log := httpserver.NewLog(lines)
 	for _, file := range s.exposedFiles() {
 		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
 	}
@@ -138,8 +138,6 @@ func (s *server) assemble(ctx context.Context, base string, outside outside, db 
 			return nil, err
 		}
 		cfg.Service.CRM = outside.crm
-	}
-	if s.pullEvery > 0 {
 		pull, err := s.pullTask(outside.crm, db, log)
 		if err != nil {
 			return nil, err
@@ -157,6 +155,9 @@ func (s *server) lacking() []string {
 	return s.terms.Missing(s.processor == gocardlessName)
 }
 
+// pullEvery is the time between two looks of a server at the providers that the CRM configures.
+const pullEvery = 5 * time.Minute
+
 // pullTask returns the task that reads the providers from the CRM, and records what it changes.
 func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
 	operator, err := operatorOn(db, db.Secrets(), "crm pull", "")
@@ -165,13 +166,13 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 		defer cancel()
 		named, err := configured(ctx, crm)
 		if err != nil {
-			return "", s.pullEvery, fmt.Errorf("read the CRM: %w", err)
+			return "", pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}
-		differences, _, err := operator.Configure(ctx, "serve --pull-providers", operate.Change{Named: named, KeepDestinations: true})
+		differences, _, err := operator.Configure(ctx, "serve", operate.Change{Named: named, KeepDestinations: true})
 		if len(differences) > 0 {
 			log.LogAttrs(ctx, slog.LevelInfo, "providers changed", slog.Any("changes", differences))
 		}
-		return "", s.pullEvery, err
+		return "", pullEvery, err
 	}}, err
 }
 
@@ -215,9 +216,6 @@ func (s *server) outside() (outside, error) {
 		wrongSigner = cli.UsageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
 	}
 	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
-	if s.pullEvery > 0 && s.crm != salesforceName {
-		reasons = append(reasons, cli.UsageError(s.name("pull-providers")+" needs "+s.name("crm")+" salesforce"))
-	}
 	for _, part := range []struct {
 		flag string
 		checkout.Retention

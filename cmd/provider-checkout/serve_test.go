@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
@@ -124,35 +121,6 @@ type boundTo struct{ port int }
 func (b boundTo) Addr() net.Addr          { return &net.TCPAddr{Port: b.port} }
 func (boundTo) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (boundTo) Close() error              { return nil }
-
-func TestLogHasALeastLevel(t *testing.T) {
-	addr := proc.QuietAddr(t, rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var stderr strings.Builder
-	ended := make(chan int, 1)
-	go func() {
-		ended <- run(ctx, []string{"serve", "--addr", addr, "--store", "sqlite:" + filepath.Join(t.TempDir(), "records.db"), "--log-level", "error"},
-			variables(nil), nil, io.Discard, &stderr)
-	}()
-	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if resp, err := http.Get("http://" + addr + "/v1"); err == nil {
-			resp.Body.Close()
-			break
-		} else if time.Since(began) > 2*time.Minute {
-			t.Fatal(err)
-		}
-	}
-	cancel()
-	if code := <-ended; code != cli.ExitDone || stderr.Len() > 0 {
-		t.Errorf("status %d with the lines %s, want no line below ERROR", code, stderr.String())
-	}
-	for flag, value := range map[string]string{"--log-level": "loud", "--drain-delay": "2m"} {
-		if code := run(t.Context(), []string{"serve", flag, value}, variables(nil), nil, io.Discard, io.Discard); code != cli.ExitUsage {
-			t.Errorf("%s %s: status %d, want a usage error", flag, value, code)
-		}
-	}
-}
 
 func TestServeWarnsOfAnOperatorsListenerThatThePublicMayReach(t *testing.T) {
 	for addr, public := range map[string]bool{"0.0.0.0:0": true, "[::]:0": true, "192.0.2.1:0": true, "127.0.0.1:0": false, "[::1]:0": false,

@@ -149,11 +149,8 @@ func New(h http.Handler, log *slog.Logger) *http.Server {
 }
 
 // NewLog returns a logger that writes JSON lines of level INFO and above to w, with the id of the request that a line belongs to.
-func NewLog(w io.Writer) *slog.Logger { return NewLogFrom(w, slog.LevelInfo) }
-
-// NewLogFrom returns a logger as NewLog does, from a level on.
-func NewLogFrom(w io.Writer, least slog.Level) *slog.Logger {
-	return slog.New(web.LogHandler(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: least})))
+func NewLog(w io.Writer) *slog.Logger {
+	return slog.New(web.LogHandler(slog.NewJSONHandler(w, nil)))
 }
 
 // Report returns a service.Config.Report that logs every failure: its operation as the message, a warning at level

@@ -40,8 +40,6 @@ type Options struct {
 	// URL is the base of the API: that of GoCardless for the environment if empty. In the sandbox it may be a loopback
 	// address over plain http; the payer's pages are then expected on its origin.
 	URL string
-	// PageOrigins are the origins of the payer's pages, where they are others than GoCardless' usual.
-	PageOrigins []string
 
 	// Observe is called with every request to GoCardless, concurrently: the operation is a method and a resource; the outcome ok,
 	// refused, limited (by the rate), failed (there) or lost. It must not block. Optional.
@@ -72,7 +70,7 @@ func New(o Options) (*Processor, error) {
 	}
 	return &Processor{
 		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays,
-			PageOrigins: o.PageOrigins, Notifies: true},
+			PageOrigins: []string{pagesOf(o.URL)}, Notifies: true},
 		client:    &client{Options: o, limit: newLimiter(o.Now)},
 		creditors: creditorCache{asking: make(chan struct{}, 1)},
 	}, nil
@@ -80,9 +78,6 @@ func New(o Options) (*Processor, error) {
 
 func (o Options) complete() Options {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, hosts[o.Environment].api), "/")
-	if len(o.PageOrigins) == 0 {
-		o.PageOrigins = []string{pagesOf(o.URL)}
-	}
 	if o.Observe == nil {
 		o.Observe = func(string, string, time.Duration) {}
 	}
