@@ -235,13 +235,14 @@ type JobRecord struct {
 	Failure   Failure // of the latest attempt that failed
 }
 
-// Event returns the record of an event.
+// EventRecord returns the record of an event.
 func (r JobRecord) EventRecord() EventRecord {
-	return EventRecord{Event: r.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
+	return EventRecord{Cursor: r.Cursor, Event: r.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
 }
 
 // EventRecord is an event with its status.
 type EventRecord struct {
+	Cursor   Cursor // as JobRecord has it
 	Event    events.Event
 	Status   events.Status
 	Attempts int

@@ -32,9 +32,3 @@ func (l List) Check() (limit int, err error) {
 func RefuseCursor() error {
 	return refuseFields([]Fault{{FieldAfter, "must be a cursor, or the next, of an earlier answer"}})
 }
-
-// ListedEvent is an event in its provider's list.
-type ListedEvent struct {
-	Cursor Cursor
-	EventRecord
-}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -13,27 +12,17 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// A code that Codes does not list is missing in every table of statuses.
-func TestCodesListsEveryCode(t *testing.T) {
-	source, err := os.ReadFile("refusals.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if declared := regexp.MustCompile(`(?m)^\tCode\w+ +Code += "`).FindAll(source, -1); len(checkout.Codes()) != len(declared) {
-		t.Errorf("Codes lists %d codes, %d are declared", len(checkout.Codes()), len(declared))
-	}
-}
-
 // A list that leaves a kind out leaves it out of every table that must be complete.
 func TestListsOfKindsAreComplete(t *testing.T) {
 	for file, list := range map[string]struct {
 		declared string
 		length   int
 	}{
-		"job.go":    {`(?m)^\tJob\w+ +JobKind += "`, len(checkout.JobKinds())},
-		"moment.go": {`(?m)^\tMoment\w+ +MomentKind += "`, len(checkout.MomentKinds())},
-		"find.go":   {`(?m)^\tTrouble\w+ +Trouble += "`, len(checkout.Troubles())},
-		"end.go":    {`(?m)^\tGround\w+ +Ground += "`, len(checkout.Grounds())},
+		"job.go":      {`(?m)^\tJob\w+ +JobKind += "`, len(checkout.JobKinds())},
+		"moment.go":   {`(?m)^\tMoment\w+ +MomentKind += "`, len(checkout.MomentKinds())},
+		"find.go":     {`(?m)^\tTrouble\w+ +Trouble += "`, len(checkout.Troubles())},
+		"refusals.go": {`(?m)^\tCode\w+ +Code += "`, len(checkout.Codes())},
+		"end.go":      {`(?m)^\tGround\w+ +Ground += "`, len(checkout.Grounds())},
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {
@@ -42,20 +31,6 @@ func TestListsOfKindsAreComplete(t *testing.T) {
 		if declared := regexp.MustCompile(list.declared).FindAll(source, -1); len(declared) != list.length {
 			t.Errorf("%s declares %d, and lists %d", file, len(declared), list.length)
 		}
-	}
-}
-
-// The words of the contract (sections 5 and 7), and of the same kind where it is silent.
-func TestCodesAreTheWordsOfTheContract(t *testing.T) {
-	want := strings.Fields(`VALIDATION_ERROR MISSING_API_KEY INVALID_API_KEY PROVIDER_KEY_MISMATCH PROVIDER_NOT_FOUND
-		PROVIDER_NOT_ENABLED CHECKOUT_NOT_FOUND CONFLICT IDEMPOTENCY_CONFLICT DIRECT_DEBIT_SETUP_INCOMPLETE
-		CHECKOUT_ERASED CHECKOUT_CANCELLED SETUP_LINK_UNKNOWN SETUP_LINK_EXPIRED TERMS_CHANGED BUSY`)
-	var got []string
-	for _, code := range checkout.Codes() {
-		got = append(got, string(code))
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("Codes() = %q\nwant    %q", got, want)
 	}
 }
 

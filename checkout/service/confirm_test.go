@@ -214,43 +214,6 @@ func TestAConfirmWaitsForAnother(t *testing.T) {
 	}
 }
 
-// A crowd of confirms, in several processes and beside replays of the create, concludes one agreement.
-func TestACrowdConcludesOneAgreement(t *testing.T) {
-	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-		cmd := w.ready(t, "ORDER-1")
-		c.calls()
-		processes := []*world{w, w.again(t), w.again(t)}
-		var mu sync.Mutex
-		first, numbers := 0, map[string]bool{}
-		var all sync.WaitGroup
-		for n := range crowd {
-			p := processes[n%len(processes)]
-			all.Go(func() {
-				done, err := p.confirm(t, cmd)
-				if err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if !done.Already {
-					first++
-				}
-				numbers[done.Checkout.Confirmation.AgreementNumber+done.AgreementID] = true
-			})
-			all.Go(func() {
-				if o, err := p.Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay {
-					t.Errorf("a replay: %v", err)
-				}
-			})
-		}
-		all.Wait()
-		if first != 1 || len(numbers) != 1 || c.calls() != 1 || len(w.records(t)["ORDER-1"].Events()) != 3 {
-			t.Errorf("%d new confirms, the agreements %v, and %d events", first, numbers, len(w.records(t)["ORDER-1"].Events()))
-		}
-		w.wantDelivered(t, "ORDER-1")
-	})
-}
-
 // A store that hangs delays a caller by ten seconds, and a confirm, which also renders, by twenty.
 func TestAStoreThatHangsIsBusy(t *testing.T) {
 	hanging := false

@@ -1,11 +1,9 @@
 package service_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,78 +22,10 @@ func answers500(takes time.Duration) func(events.Delivery, int) error {
 	return func(events.Delivery, int) error { time.Sleep(takes); return errAnswered500 }
 }
 
-// An event has three attempts with one signature, at the contract's delays, within the request; then it failed, with its reason.
-func TestAnEventHasThreeIdenticalAttempts(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.receiver.answers(answers500(0))
-		start := time.Now()
-		w.opened(t, "ORDER-1") // succeeds all the same
-		w.wantEvent(t, "ORDER-1", events.Failed, 3, 3)
-		got := w.receiver.got
-		for i, after := range []time.Duration{0, 250 * time.Millisecond, 1000 * time.Millisecond} {
-			if got[i].attempt != i+1 || got[i].at.Sub(start) != after {
-				t.Errorf("attempt %d after %s, want %d after %s", got[i].attempt, got[i].at.Sub(start), i+1, after)
-			}
-			if got[i].Event.ID != got[0].Event.ID || got[i].Signature != got[0].Signature || !bytes.Equal(got[i].Event.Body, got[0].Event.Body) {
-				t.Errorf("attempt %d differs from the first", i+1)
-			}
-		}
-		r := w.records(t)["ORDER-1"]
-		noted := slices.ContainsFunc(r.Moments, func(m checkout.Moment) bool {
-			return m.Kind == checkout.MomentEventFailed && strings.Contains(m.Detail, errAnswered500.Error())
-		})
-		if f := r.Events()[0].Failure; f.Reason != errAnswered500.Error() || f.At.IsZero() || !noted {
-			t.Errorf("on record %+v, and the timeline is %+v", f, r.Moments)
-		}
-		for i, f := range w.reports.take() {
-			if f.Operation != service.OperationSend || f.Severity != service.Warning || f.Attempt != i+1 || f.EventID != got[0].Event.ID {
-				t.Errorf("reported %+v", f)
-			}
-		}
-	})
-}
-
-// An operator's retry is another round: the same id and body, a fresh signature, and the attempts count on.
-func TestARetriedEventIsTheSameEvent(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.receiver.answers(answers500(0))
-		w.opened(t, "ORDER-1")
-		w.clock.forward(time.Hour)
-		j := w.jobs(t, "ORDER-1", checkout.JobDeliver)[0].Job
-		for _, want := range [][]int{{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6, 7}} {
-			j.CreatedAt = w.clock.now().UTC()
-			if n, err := w.store.Enqueue(t.Context(), []checkout.Job{j}, nil); n != 1 || err != nil {
-				t.Fatalf("%d jobs armed, %v", n, err)
-			}
-			w.runFor(t, 5*time.Second)
-			if got := w.receiver.attempts(); !slices.Equal(got, want) {
-				t.Errorf("attempts %d, want %d", got, want)
-			}
-			w.receiver.answers(nil)
-		}
-		first, last := w.receiver.got[0], w.receiver.latest()
-		if last.Event.ID != first.Event.ID || !bytes.Equal(last.Event.Body, first.Event.Body) || last.Signature == first.Signature {
-			t.Errorf("sent again %+v, the first was %+v", last, first)
-		}
-		w.wantEvent(t, "ORDER-1", events.Delivered, 7)
-	})
-}
-
-// Without a destination an event is on record and never sent, also where the destination or the provider goes away later.
-func TestAnEventWithoutADestinationIsNotSent(t *testing.T) {
+// An event is never sent whose destination, or whose provider, goes away before the first attempt.
+func TestAnEventWhoseDestinationGoesAwayIsNotSent(t *testing.T) {
 	silent := kowhai()
 	silent.Provider.Destination = catalogue.Destination{}
-	inWorld(t, func(t *testing.T, w *world) {
-		w.configure(t, silent)
-		w.confirmed(t, "ORDER-1")
-		w.configure(t, kowhai())
-		w.runFor(t, time.Minute)
-		for _, e := range w.records(t)["ORDER-1"].Events() {
-			if e.Status != events.NotConfigured || w.receiver.requests() > 0 {
-				t.Errorf("%s is %s, and the receiver got %d", e.Event.Name, e.Status, w.receiver.requests())
-			}
-		}
-	})
 	for _, left := range [][]catalogue.Configuration{{silent}, nil} {
 		inWorld(t, func(t *testing.T, w *world) {
 			w.crashed(t, "KOWHAI", "ORDER-1")
@@ -247,51 +177,5 @@ func TestAServiceThatStopsDrains(t *testing.T) {
 		next.confirms(t, cmd)
 		w.wantDelivered(t, "ORDER-1")
 		w.wantDelivered(t, "ORDER-2")
-	})
-}
-
-// A provider reads its own events, the oldest first, a page at a time, of all orders or of one.
-func TestAProviderListsItsEvents(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		rimu := kowhai()
-		rimu.Provider.Code = "RIMU"
-		w.configure(t, kowhai(), rimu)
-		w.crashed(t, "RIMU", "ORDER-1")
-		w.clock.forward(time.Minute)
-		w.confirmed(t, "ORDER-1")
-		w.opened(t, "ORDER-2")
-		list := func(l checkout.List) (names []string, next checkout.Cursor) {
-			t.Helper()
-			page, err := w.Events(t.Context(), caller, l)
-			must(t, err)
-			for _, e := range page {
-				names, next = append(names, string(e.Event.Name)), e.Cursor
-				if e.Event.ProviderCode != "KOWHAI" || e.Status != events.Delivered || e.Attempts != 1 {
-					t.Errorf("listed %+v", e)
-				}
-			}
-			return names, next
-		}
-		all, _ := list(checkout.List{})
-		first, next := list(checkout.List{Limit: checkout.Some(3)})
-		rest, end := list(checkout.List{After: checkout.Some(next)})
-		want := []string{"checkout.created", "checkout.confirmed", "agreement.generated", "checkout.created"}
-		if !slices.Equal(all, want) || !slices.Equal(slices.Concat(first, rest), want) || len(first) != 3 {
-			t.Errorf("listed %q, and %q then %q", all, first, rest)
-		}
-		if of, _ := list(checkout.List{OrderID: checkout.Some("ORDER-2")}); len(of) != 1 {
-			t.Errorf("of ORDER-2 %q", of)
-		}
-		for _, none := range []checkout.List{{After: checkout.Some(end)}, {OrderID: checkout.Some("ORDER-3")}} {
-			if got, _ := list(none); len(got) != 0 {
-				t.Errorf("listed %q for %+v, want nothing", got, none)
-			}
-		}
-		_, err := w.Events(t.Context(), caller, checkout.List{After: checkout.Some(checkout.Cursor("nothing"))})
-		expect(t, err, checkout.CodeValidation)
-		w.clock.forward(401 * 24 * time.Hour)
-		if old, _ := list(checkout.List{}); len(old) != 0 {
-			t.Errorf("after 401 days it lists %q", old)
-		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 // Events returns a page of the caller's events of the last 400 days, the oldest first. The refusals are PROVIDER_NOT_FOUND,
 // PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
-func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.ListedEvent, err error) {
+func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.EventRecord, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
@@ -41,7 +41,7 @@ func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (p
 		return nil, s.fail(ctx, "list the events of provider "+caller.ProviderCode, err)
 	}
 	for _, j := range jobs {
-		page = append(page, checkout.ListedEvent{Cursor: j.Cursor, EventRecord: j.EventRecord()})
+		page = append(page, j.EventRecord())
 	}
 	return page, nil
 }

@@ -41,41 +41,6 @@ func (w *world) off(t *testing.T) {
 	w.configure(t, c)
 }
 
-// The payer who comes back from the bank sees what the processor reports, even without a poll in between, and it is stored.
-func TestTheReturnPageShowsWhatTheProcessorSays(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		says  checkout.Observation
-		state checkout.PageState
-		want  checkout.LastTry
-	}{
-		{"the payer has not finished", notBegun, checkout.PageOpen, checkout.TryUnfinished},
-		{"it was cancelled", checkout.Observation{BillingRequest: checkout.BillingCancelled}, checkout.PageOpen, checkout.TryCancelled},
-		{"the processor has not finished", checkout.Observation{BillingRequest: checkout.BillingFulfilling}, checkout.PageSettling, checkout.TryNone},
-		{"it is set up", fulfilled, checkout.PageDone, checkout.TryNone},
-		{"the mandate died", mandate(checkout.MandateFailed), checkout.PageOpen, checkout.TryMandateFailed},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				o := w.begun(t, "ORDER-1")
-				if page := w.page(t, o.Token); page.State != checkout.PageOpen {
-					t.Errorf("page %q before the payer has finished", page.State)
-				}
-				w.clock.forward(2 * time.Second)
-				w.processor.set(tt.says)
-				for range 3 { // answers are kept for two seconds
-					if page := w.page(t, o.Token); page.State != tt.state || page.LastTry != tt.want {
-						t.Errorf("page %q, last try %q; want %q and %q", page.State, page.LastTry, tt.state, tt.want)
-					}
-				}
-				if got := w.setup(t, "ORDER-1").Observation; got != tt.says {
-					t.Errorf("the page stored\n%+v, want\n%+v", got, tt.says)
-				}
-			})
-		})
-	}
-}
-
 // The link is in an e-mail, and scanners of e-mails open links: whatever the state, the processor hears nothing of it, and nothing but the
 // visit is on record.
 func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
@@ -103,39 +68,6 @@ func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
 	})
 }
 
-// No token but an authentic one opens a page, and an expired link says so; a provider that is off has no page before the confirm.
-func TestWhichPageALinkOpens(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		o := w.opened(t, "ORDER-1")
-		for _, token := range []string{"", o.Token + "x", o.Checkout.ID, w.config.Keyring.LatestText(checkout.Checkout{ID: "KOWHAI-1-a",
-			Tokens: o.Checkout.Tokens}), "a.b.c.d"} {
-			_, err := w.SetupPage(t.Context(), token)
-			expect(t, err, checkout.CodeLinkUnknown)
-			_, err = w.ReturnPage(t.Context(), token)
-			expect(t, err, checkout.CodeLinkUnknown)
-			_, err = w.BeginSetup(t.Context(), token, checkout.Acceptance{})
-			expect(t, err, checkout.CodeLinkUnknown)
-		}
-		w.off(t)
-		if page := w.page(t, o.Token); page.State != checkout.PageNotEnabled {
-			t.Errorf("of a provider that is off: page %q", page.State)
-		}
-		_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
-		expect(t, err, checkout.CodeProviderNotEnabled)
-		w.configure(t, kowhai())
-		w.clock.forward(7*24*time.Hour - 20*time.Second)
-		if page := w.page(t, o.Token); page.State != checkout.PageOpen {
-			t.Errorf("on the last day: page %q", page.State)
-		}
-		w.clock.forward(20 * time.Second)
-		if page := w.page(t, o.Token); page.State != checkout.PageExpired || page.Renewable {
-			t.Errorf("after seven days: page %q, renewable %v", page.State, page.Renewable)
-		}
-		_, err = w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{})
-		expect(t, err, checkout.CodeLinkExpired)
-	})
-}
-
 // From the confirm on the link opens the payer's page, whatever becomes of the provider, until three months after the last payment.
 func TestThePayersPageLastsAsLongAsThePlan(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -157,29 +89,6 @@ func TestThePayersPageLastsAsLongAsThePlan(t *testing.T) {
 			t.Errorf("on the day after the page is %q", page.State)
 		}
 	})
-}
-
-// The payer consents to what was shown: a page of before a change of the terms is refused and read again.
-func TestAConsentIsToWhatWasShown(t *testing.T) {
-	w := newWorld(t)
-	o := w.opened(t, "ORDER-1")
-	shown := w.page(t, o.Token).Disclosure()
-	w.config.Terms.NoticeDays = 3
-	w = w.again(t)
-	accepts := func(terms string) error {
-		_, err := w.BeginSetup(t.Context(), o.Token, checkout.Acceptance{From: "203.0.113.7", TermsID: terms, Page: "/api/dd-setup"})
-		return err
-	}
-	expect(t, accepts(shown.Name()), checkout.CodeTermsChanged)
-	if n := len(w.processor.begins); n != 0 {
-		t.Errorf("%d billing requests were made", n)
-	}
-	now := w.page(t, o.Token).Disclosure()
-	must(t, accepts(now.Name()))
-	consent := w.setup(t, "ORDER-1").Consent
-	if consent.Terms != now.DebitTerms.Name() || consent.Disclosed.SHA256 != now.SHA256() || consent.From != "203.0.113.7" || consent.Period.Days != 3 {
-		t.Errorf("on record is the consent %+v", consent)
-	}
 }
 
 func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {

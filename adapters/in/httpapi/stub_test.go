@@ -61,7 +61,7 @@ func (s *stub) Cancel(context.Context, service.Caller, string, checkout.Cancel) 
 	return checkout.Checkout{}, s.err
 }
 
-func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.ListedEvent, error) {
+func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.EventRecord, error) {
 	return nil, s.err
 }
 

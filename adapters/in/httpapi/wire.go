@@ -233,7 +233,7 @@ type eventWire struct {
 	Body      string        `json:"body"`
 }
 
-func toEventsWire(page []checkout.ListedEvent, after checkout.Cursor) eventsWire {
+func toEventsWire(page []checkout.EventRecord, after checkout.Cursor) eventsWire {
 	w := eventsWire{Success: true, Events: []eventWire{}, Next: string(after)}
 	for _, e := range page {
 		w.Next = string(e.Cursor)
