@@ -61,7 +61,7 @@ func TestManualsAreInOneFolderWithAnIndex(t *testing.T) {
 	for page := range all {
 		folder, name := filepath.Dir(page), filepath.Base(page)
 		switch {
-		case page == "README.md" || folder == ".github" || name == "README.md":
+		case page == "README.md" || strings.HasPrefix(folder, ".github") || name == "README.md":
 		case folder != manuals:
 			t.Errorf("%s is a manual beside code: put it into %s", page, manuals)
 		case !strings.Contains(all[manuals+"/README.md"], "]("+name+")"):
