@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -68,32 +69,20 @@ func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checko
 
 // UpdateCheckout implements [ports.Checkouts].
 func (s *Store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
-	decide ports.Decide) (change checkout.Change, leases []checkout.Lease, err error) {
-	for {
-		change, err := decide(copyOf(known))
-		if err != nil {
-			return change, nil, err
-		}
-		over := false
-		leases, err := read(ctx, s, func() ([]checkout.Lease, error) {
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
+	change, leases, err := rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error) {
+		return read(ctx, s, func() ([]checkout.Lease, error) {
 			r, err := s.row(known.ID)
-			switch {
-			case err != nil:
+			if err == nil && r.checkout.Revision != known.Revision {
+				err = rows.ErrStale
+			}
+			if err != nil {
 				return nil, err
-			case r.checkout.Revision != known.Revision: // decide on what is on record
-				known = copyOf(r.checkout)
-				return nil, nil
 			}
-			if over = true; !change.Changes() {
-				return nil, nil
-			}
-			change = change.Numbered(r.checkout)
 			return s.store(r, change, hold)
 		})
-		if over || err != nil {
-			return copyOf(change), leases, err
-		}
-	}
+	}, func(id string) (checkout.Checkout, error) { return s.Checkout(ctx, id) })
+	return copyOf(change), leases, err
 }
 
 // store stores a change over a row, or returns an error and changes nothing.
@@ -156,29 +145,22 @@ func (r *row) note(moments []checkout.Moment) {
 
 // Agreement implements [ports.Checkouts].
 func (s *Store) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
-	return read(ctx, s, func() (a agreement.Agreement, err error) {
-		r, err := s.row(checkoutID)
-		if err == nil && r.agreement == nil {
-			err = fmt.Errorf("agreement of %s: %w", checkoutID, ports.ErrNotFound)
-		}
-		if err != nil {
-			return a, err
-		}
-		return *r.agreement, nil
-	})
+	return part(ctx, s, "agreement", checkoutID, func(r row) *agreement.Agreement { return r.agreement })
 }
 
 // Document implements [ports.Checkouts].
 func (s *Store) Document(ctx context.Context, checkoutID string) (agreement.Document, error) {
-	return read(ctx, s, func() (d agreement.Document, err error) {
-		r, err := s.row(checkoutID)
-		if err == nil && r.document == nil {
-			err = fmt.Errorf("document of %s: %w", checkoutID, ports.ErrNotFound)
+	return part(ctx, s, "document", checkoutID, func(r row) *agreement.Document { return r.document })
+}
+
+// part returns a part of what is on record about a checkout, or ErrNotFound.
+func part[T any](ctx context.Context, s *Store, what, checkoutID string, of func(row) *T) (T, error) {
+	return read(ctx, s, func() (v T, err error) {
+		r, _ := s.row(checkoutID)
+		if p := of(r); p != nil {
+			return *p, nil
 		}
-		if err != nil {
-			return d, err
-		}
-		return *r.document, nil
+		return v, fmt.Errorf("%s of %s: %w", what, checkoutID, ports.ErrNotFound)
 	})
 }
 

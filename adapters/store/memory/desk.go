@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -74,7 +75,7 @@ func (s *Store) troubled(t checkout.Trouble, now time.Time, of func(*row) bool) 
 		}
 		for _, j := range s.jobs {
 			if j.CheckoutID == r.checkout.ID && j.has(t) {
-				add(cmp.Or(j.SettledAt, j.CreatedAt), j.Failure.Reason)
+				add(cmp.Or(rows.Time(j.SettledMS), j.CreatedAt), j.Failure.Reason)
 			}
 		}
 		if !hit.Since.IsZero() {
@@ -161,15 +162,8 @@ func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor
 		}
 		return all, nil
 	})
-	for _, c := range all.Configurations {
-		if err == nil {
-			err = visit.Configuration(c)
-		}
-	}
-	for _, k := range all.Keys {
-		if err == nil {
-			err = visit.Key(k)
-		}
+	if err == nil {
+		err = rows.Visit(visit, all.Configurations, all.Keys)
 	}
 	for _, r := range all.Records {
 		if err == nil {

@@ -8,37 +8,24 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// job is a job with its lease. Due of the record is the time of the next attempt.
+// job is a job with its lease.
 type job struct {
-	checkout.JobRecord
-	entered int64     // in the order in which the jobs entered
-	again   bool      // armed since it was leased
-	token   int64     // of the latest lease
-	until   time.Time // the end of the lease; zero where it was settled or given back
+	rows.Job
+	entered int64 // in the order in which the jobs entered
 }
 
 // record returns what is on record.
 func (j *job) record(cursor bool) checkout.JobRecord {
-	r := j.JobRecord
-	switch {
-	case r.State != checkout.JobPending:
-		r.Due = time.Time{}
-	case j.until.After(r.Due):
-		r.Due = j.until
-	}
+	r, _ := j.Record() // which parses nothing
 	if cursor {
 		r.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
 	}
 	return r
-}
-
-// leased reports whether the job has a lease. A lease that ends too far ahead was set by a wrong clock.
-func (j *job) leased(now time.Time) bool {
-	return j.until.After(now) && !j.until.After(now.Add(checkout.MaxLease))
 }
 
 // old reports whether the job was settled long enough ago to be deleted.
@@ -47,7 +34,7 @@ func (j *job) old(now time.Time) bool {
 	if j.Kind == checkout.JobDeliver {
 		kept = checkout.EventsKept
 	}
-	return j.State != checkout.JobPending && j.Kind != checkout.JobSync && j.SettledAt.Before(now.Add(-kept))
+	return j.State != checkout.JobPending && j.Kind != checkout.JobSync && j.SettledMS < rows.Millis(now.Add(-kept))
 }
 
 // job returns the job on record with the identity of another, or ErrNotFound.
@@ -57,7 +44,7 @@ func (s *Store) job(of checkout.Job) (*job, error) {
 
 // enter enters the jobs of a change, and leases the jobs that its caller attempts.
 func (s *Store) enter(jobs []checkout.Job, hold time.Duration) (leases []checkout.Lease) {
-	now := stored(s.now())
+	now := s.now()
 	for _, given := range jobs {
 		behind := given.Kind == checkout.JobDeliver && s.behind(given, jobs)
 		j, err := s.job(given)
@@ -67,13 +54,13 @@ func (s *Store) enter(jobs []checkout.Job, hold time.Duration) (leases []checkou
 		case given.Kind.Queued():
 			continue
 		default:
-			j.arm(given, now)
+			j.Arm(rows.OfJob(copyOf(given), now))
 		}
 		if given.Kind == checkout.JobNotify {
 			s.hastenNotices(given.CheckoutID, now)
 		}
-		if hold > 0 && given.Kind.Direct() && given.Due.IsZero() && j.State == checkout.JobPending && !j.leased(now) && !behind {
-			leases = append(leases, j.lease(now, hold))
+		if hold > 0 && given.Kind.Direct() && given.Due.IsZero() && j.State == checkout.JobPending && !j.IsLeased(now) && !behind {
+			leases = append(leases, j.LeaseAt(now, hold))
 		}
 	}
 	return leases
@@ -89,69 +76,32 @@ func (s *Store) behind(event checkout.Job, with []checkout.Job) bool {
 
 // add adds a job.
 func (s *Store) add(given checkout.Job, now time.Time) *job {
-	s.entered = max(s.entered+1, s.now().UnixMicro())
-	j := &job{entered: s.entered, JobRecord: checkout.JobRecord{Job: copyOf(given), State: checkout.JobPending, Due: dueOf(given, now)}}
-	if given.Unsent {
-		j.State, j.SettledAt = checkout.JobDropped, now
-	}
-	j.Job.Due, j.Unsent = time.Time{}, false
+	s.entered = max(s.entered+1, now.UnixMicro())
+	j := &job{rows.OfJob(copyOf(given), now), s.entered}
 	s.jobs, s.of[j.CheckoutID] = append(s.jobs, j), append(s.of[j.CheckoutID], j)
 	return j
-}
-
-// dueOf returns the time of the first attempt at a job that enters now: the zero time for a job that is due at once.
-func dueOf(j checkout.Job, now time.Time) time.Time {
-	if j.Due.IsZero() {
-		return time.Time{}
-	}
-	return stored(now.Add(j.Due.Sub(j.CreatedAt)))
-}
-
-// arm makes the job pending as a new one is; a queued job keeps its attempts.
-func (j *job) arm(given checkout.Job, now time.Time) {
-	due := dueOf(given, now)
-	switch {
-	case j.State == checkout.JobPending:
-		if due.Before(j.JobRecord.Due) {
-			j.JobRecord.Due = due
-		}
-	case j.Kind.Queued():
-		j.JobRecord.Due, j.SettledAt = due, time.Time{}
-	default:
-		given.Due = time.Time{}
-		j.JobRecord = checkout.JobRecord{Job: copyOf(given), Due: due, Progress: j.Progress}
-	}
-	j.State, j.again = checkout.JobPending, !j.Kind.Queued()
 }
 
 // hastenNotices makes the pending notices of a checkout due.
 func (s *Store) hastenNotices(checkoutID string, now time.Time) {
 	for _, j := range s.of[checkoutID] {
-		if j.Kind == checkout.JobNotify && j.State == checkout.JobPending && j.JobRecord.Due.After(now) {
-			j.JobRecord.Due = now
+		if j.Kind == checkout.JobNotify && j.State == checkout.JobPending {
+			j.DueMS = min(j.DueMS, rows.Millis(now))
 		}
 	}
-}
-
-// lease leases the job.
-func (j *job) lease(now time.Time, d time.Duration) checkout.Lease {
-	j.token++
-	j.again, j.until = false, stored(now.Add(d))
-	return checkout.Lease{Job: j.Job, Token: j.token, Attempts: j.Attempts, Cursor: j.Progress, For: d}
 }
 
 // Enqueue implements [ports.Queue].
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (armed int, err error) {
 	return read(ctx, s, func() (int, error) {
-		armed := 0
-		now := stored(s.now())
+		armed, now := 0, s.now()
 		for i, given := range jobs {
 			given.Position = checkout.FirstPosition(given.CreatedAt) + int64(i)
 			j, err := s.job(given)
 			_, known := s.rows[given.CheckoutID]
 			switch {
 			case err == nil && (!j.Kind.Queued() || j.Retries()):
-				j.arm(given, now)
+				j.Arm(rows.OfJob(copyOf(given), now))
 			case given.Kind.Queued(), given.CheckoutID != "" && !known:
 				continue
 			default:
@@ -169,21 +119,18 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.
 // Lease implements [ports.Queue].
 func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
 	return read(ctx, s, func() (leases []checkout.Lease, err error) {
-		now := stored(s.now())
+		now := s.now()
 		var due []*job
 		for _, j := range s.jobs {
 			if q.Limits[j.Kind] > 0 && !slices.Contains(q.Except, checkout.Queue{Kind: j.Kind, ProviderCode: j.ProviderCode}) && s.due(j, now) {
 				due = append(due, j)
 			}
 		}
-		slices.SortStableFunc(due, func(a, b *job) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.JobRecord.Due.Compare(b.JobRecord.Due))
-		})
+		slices.SortStableFunc(due, func(a, b *job) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.DueMS, b.DueMS)) })
 		of := map[checkout.JobKind]int{}
 		for _, j := range due {
-			if of[j.Kind] < q.Limits[j.Kind] {
-				of[j.Kind]++
-				leases = append(leases, j.lease(now, q.For))
+			if of[j.Kind]++; of[j.Kind] <= q.Limits[j.Kind] {
+				leases = append(leases, j.LeaseAt(now, q.For))
 			}
 		}
 		return leases, nil
@@ -192,8 +139,8 @@ func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Leas
 
 // due reports whether the job may be leased.
 func (s *Store) due(j *job, now time.Time) bool {
-	late := j.JobRecord.Due.After(now) && !j.JobRecord.Due.After(now.Add(j.Kind.LongestPause()+checkout.MaxLease))
-	if j.State != checkout.JobPending || late || j.leased(now) {
+	late := j.DueMS > rows.Millis(now) && j.DueMS <= rows.Millis(now.Add(j.Kind.LongestPause()+checkout.MaxLease))
+	if j.State != checkout.JobPending || late || j.IsLeased(now) {
 		return false
 	}
 	return !j.Kind.Queued() || !slices.ContainsFunc(s.of[j.CheckoutID], func(o *job) bool {
@@ -201,49 +148,42 @@ func (s *Store) due(j *job, now time.Time) bool {
 	})
 }
 
-// held returns the job of a lease; ErrNotFound if the lease was lost, or the job is settled.
-func (s *Store) held(l checkout.Lease) (*job, error) {
-	j, err := s.job(l.Job)
-	if err == nil && (j.token != l.Token || j.State != checkout.JobPending) {
-		err = fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
-	}
-	return j, err
+// held calls f with the job of a lease. ErrNotFound if the lease was lost, or the job is settled.
+func (s *Store) held(ctx context.Context, l checkout.Lease, f func(*job)) error {
+	return s.locked(ctx, func() error {
+		j, err := s.job(l.Job)
+		if err != nil || j.Token != l.Token || j.State != checkout.JobPending {
+			return fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, ports.ErrNotFound)
+		}
+		f(j)
+		return nil
+	})
 }
 
 // Extend implements [ports.Queue].
 func (s *Store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
-	return s.locked(ctx, func() error {
-		j, err := s.held(l)
-		if err != nil {
-			return err
+	return s.held(ctx, l, func(j *job) {
+		if j.LeasedUntilMS = rows.Millis(s.now().Add(d)); d == 0 {
+			j.LeasedUntilMS, j.DueMS = 0, 0
 		}
-		if j.until = stored(s.now().Add(d)); d == 0 {
-			j.until, j.JobRecord.Due = time.Time{}, time.Time{}
-		}
-		return nil
 	})
 }
 
 // Settle implements [ports.Queue].
 func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
-	return s.locked(ctx, func() error {
-		j, err := s.held(l)
-		if err != nil {
-			return err
-		}
-		now := stored(s.now())
+	return s.held(ctx, l, func(j *job) {
 		j.Attempts += o.Attempts
-		j.Progress, j.until = o.Cursor, time.Time{}
+		j.Cursor, j.LeasedUntilMS = o.Cursor, 0
 		if o.Failure != (checkout.Failure{}) {
 			j.Failure = copyOf(o.Failure)
 		}
 		switch {
-		case j.again:
-			j.JobRecord.Due = time.Time{}
+		case j.Again:
+			j.DueMS = 0
 		case o.State == checkout.JobPending:
-			j.JobRecord.Due = stored(now.Add(o.Pause))
+			j.DueMS = rows.Millis(s.now().Add(o.Pause))
 		default:
-			j.State, j.SettledAt = o.State, now
+			j.State, j.SettledMS = o.State, rows.Millis(s.now())
 		}
 		if o.State == checkout.JobDone {
 			j.Receipt = o.Receipt
@@ -251,7 +191,6 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 		if r, ok := s.rows[j.CheckoutID]; ok && len(o.Moments) > 0 {
 			r.note(checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)))
 		}
-		return nil
 	})
 }
 
@@ -290,9 +229,9 @@ func (j *job) admitted(f checkout.JobFilter) bool {
 }
 
 // Backlog implements [ports.Queue].
-func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.Backlog, err error) {
-	all = map[checkout.JobKind]checkout.Backlog{}
-	err = s.locked(ctx, func() error {
+func (s *Store) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
+	all := map[checkout.JobKind]checkout.Backlog{}
+	return all, s.locked(ctx, func() error {
 		for _, j := range s.jobs {
 			if j.State != checkout.JobPending {
 				continue
@@ -308,5 +247,4 @@ func (s *Store) Backlog(ctx context.Context) (all map[checkout.JobKind]checkout.
 		}
 		return nil
 	})
-	return all, err
 }

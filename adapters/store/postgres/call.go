@@ -163,26 +163,6 @@ type value[T any] struct{ V T }
 // itself returns a row as it is.
 func itself[R any](r R) (R, error) { return r, nil }
 
-// bound returns the fields of a row as arguments.
-func bound(fields []any) []any {
-	args := make([]any, len(fields))
-	for i, field := range fields {
-		switch p := field.(type) {
-		case *string:
-			args[i] = *p
-		case *int64:
-			args[i] = *p
-		case *int:
-			args[i] = *p
-		case *bool:
-			args[i] = *p
-		default:
-			args[i] = p
-		}
-	}
-	return args
-}
-
 // What the server's operator demands of a commit, it waits for: the disk, and the standbys of synchronous_standby_names. A wait for a
 // standby that is broken, by a cancel request, by pg_cancel_backend or by a restart, makes the commit visible on this server all the
 // same. A standby that is promoted then does not have it. This statement locks a row, which is a write, and so its commit waits too,

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -12,35 +11,20 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// The columns of the tables, in the order of the fields of their rows.
 const (
-	identityColumns = `provider_code, id, provider_order_id, idempotency_key`
-	changedColumns  = `status, created_ms, search, billing_request_id, consent, mandate_id, mandate_status, mandate_since_ms,
-		setup_completed_ms, ended, attention_ms, revision, request_id, created_by, first_name, last_name, email, course_code, course_name,
-		price_cents, upfront_cents, frequency, number, instalment_cents, final_cents, first_payment, setup_tokens, setup_try,
-		billing_request_status, mandate, authorisation_status, account_holder, account_mask, confirmed_ms,
-		confirmed_by_request_id, agreed_first_payment, agreement_number, document_sha256, erased_ms`
-	checkoutColumns  = identityColumns + `, ` + changedColumns
-	agreementColumns = `provider_code, checkout_id, number, facts`
-	documentColumns  = `provider_code, checkout_id, sha256, bytes`
-	momentColumns    = `provider_code, checkout_id, id, position, at_ms, kind, actor, request_id, detail, times`
-	actColumns       = `provider_code, at_ms, id, operator, act, subject, reason, changes`
-)
-
-const (
-	insertCheckout = `INSERT INTO checkouts (` + checkoutColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+	insertCheckout = `INSERT INTO checkouts (` + rows.CheckoutColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
 		$16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43)`
-	insertAgreement = `INSERT INTO agreements (` + agreementColumns + `) VALUES ($1, $2, $3, $4)`
-	insertDocument  = `INSERT INTO documents (` + documentColumns + `) VALUES ($1, $2, $3, $4)`
-	insertAct       = `INSERT INTO acts (` + actColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+	insertAgreement = `INSERT INTO agreements (` + rows.AgreementColumns + `) VALUES ($1, $2, $3, $4)`
+	insertDocument  = `INSERT INTO documents (` + rows.DocumentColumns + `) VALUES ($1, $2, $3, $4)`
+	insertAct       = `INSERT INTO acts (` + rows.ActColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-	addMoment = `INSERT INTO moments AS m (` + momentColumns + `)
+	addMoment = `INSERT INTO moments AS m (` + rows.MomentColumns + `)
 		SELECT provider_code, id, CAST($3 AS text), CAST($4 AS bigint), CAST($5 AS bigint), CAST($6 AS text), CAST($7 AS text),
 			CAST($8 AS text), CAST($9 AS text), CAST($10 AS bigint)
 		FROM checkouts WHERE provider_code = $1 AND id = $2
 		ON CONFLICT (provider_code, checkout_id, id) DO UPDATE SET times = m.times + excluded.times`
 
-	selectCheckouts = `SELECT ` + checkoutColumns + `, current_setting('synchronous_standby_names') <> '' FROM checkouts WHERE `
+	selectCheckouts = `SELECT ` + rows.CheckoutColumns + `, current_setting('synchronous_standby_names') <> '' FROM checkouts WHERE `
 	byID            = selectCheckouts + `provider_code = $1 AND id = $2`
 	byOrder         = selectCheckouts + `provider_code = $1 AND provider_order_id = $2`
 	byKey           = selectCheckouts + `provider_code = $1 AND idempotency_key = $2`
@@ -48,15 +32,15 @@ const (
 	byMandate       = selectCheckouts + `mandate_id = $1 AND mandate_id <> '' LIMIT 1`
 	byAgreement     = selectCheckouts + `(provider_code, id) IN (SELECT provider_code, checkout_id FROM agreements WHERE number = $1) LIMIT 1`
 
-	selectAgreement = `SELECT ` + agreementColumns + ` FROM agreements WHERE provider_code = $1 AND checkout_id = $2`
-	selectDocument  = `SELECT ` + documentColumns + ` FROM documents WHERE provider_code = $1 AND checkout_id = $2`
+	selectAgreement = `SELECT ` + rows.AgreementColumns + ` FROM agreements WHERE provider_code = $1 AND checkout_id = $2`
+	selectDocument  = `SELECT ` + rows.DocumentColumns + ` FROM documents WHERE provider_code = $1 AND checkout_id = $2`
 
 	eraseAgreement = `UPDATE agreements SET facts = $3 WHERE provider_code = $1 AND checkout_id = $2`
 	eraseDocument  = `UPDATE documents SET bytes = '' WHERE provider_code = $1 AND checkout_id = $2`
 	eraseJobs      = `UPDATE jobs SET failure = '', receipt = '' WHERE provider_code = $1 AND checkout_id = $2`
 )
 
-var updateCheckout = once(`UPDATE checkouts SET (` + changedColumns + `) = ROW($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+var updateCheckout = once(`UPDATE checkouts SET (` + rows.StateColumns + `) = ROW($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
 	$18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42)
 	WHERE provider_code = $1 AND id = $2 AND revision = $3`)
 
@@ -128,7 +112,7 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold t
 	change = change.Numbered(checkout.Checkout{})
 	err = db.write(ctx, func(b *batch) {
 		row := rows.OfCheckout(change.Next)
-		b.Queue(insertCheckout, bound(row.Fields())...)
+		b.Queue(insertCheckout, rows.Values(row.Fields())...)
 		leases = nil
 		b.change(change, hold, &leases)
 	})
@@ -140,28 +124,17 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold t
 
 // UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
-	decide ports.Decide) (change checkout.Change, leases []checkout.Lease, err error) {
-	for {
-		given := known
-		given.Tokens = slices.Clone(known.Tokens) // which decide may change
-		if change, err = decide(given); err != nil {
-			return change, nil, err
+	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
+	return rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error) {
+		leases, err := db.update(ctx, change, known, hold)
+		if is(err, divisionByZero) {
+			err = rows.ErrStale
 		}
-		if change.Changes() {
-			change = change.Numbered(known)
-			if leases, err = db.update(ctx, change, known, hold); err == nil {
-				return change, leases, nil
-			}
-			if !is(err, divisionByZero) { // which says that it has another revision
-				return change, nil, fmt.Errorf("update checkout %s: %w", known.ID, err)
-			}
+		if err != nil {
+			return nil, fmt.Errorf("update checkout %s: %w", known.ID, err)
 		}
-		current, err := db.Checkout(ctx, known.ID)
-		if err != nil || !change.Changes() && current.Revision == known.Revision {
-			return change, nil, err
-		}
-		known = current
-	}
+		return leases, nil
+	}, func(id string) (checkout.Checkout, error) { return db.Checkout(ctx, id) })
 }
 
 // update stores a change over the revision of a checkout.
@@ -169,7 +142,7 @@ func (db *DB) update(ctx context.Context, change checkout.Change, over checkout.
 	row := rows.OfCheckout(change.Next)
 	err = db.call(ctx, func(ctx context.Context, c *conn) error {
 		b := db.batch()
-		b.Queue(updateCheckout, append([]any{row.ProviderCode, row.ID, over.Revision}, bound(row.Fields()[rows.IdentityColumns:])...)...)
+		b.Queue(updateCheckout, append([]any{row.ProviderCode, row.ID, over.Revision}, rows.Values(row.UpdateFields())...)...)
 		leases = nil
 		b.change(change, hold, &leases)
 		if change.Next.Erased() && !over.Erased() {
@@ -187,13 +160,13 @@ func (b *batch) change(change checkout.Change, hold time.Duration, leases *[]che
 	provider, id := change.Next.ProviderCode, change.Next.ID
 	if a := change.Agreement; a != nil {
 		row := rows.OfAgreement(provider, id, *a)
-		b.Queue(insertAgreement, bound(row.Fields())...)
+		b.Queue(insertAgreement, rows.Values(row.Fields())...)
 	}
 	if d := change.Document; d != nil {
 		row := rows.OfDocument(provider, id, *d)
-		b.Queue(insertDocument, bound(row.Fields())...)
+		b.Queue(insertDocument, rows.Values(row.Fields())...)
 	}
-	b.moments(provider, id, change.Moments)
+	b.moments(rows.OfMoments(provider, id, change.Moments))
 	if change.Act != nil {
 		b.act(*change.Act)
 	}
@@ -214,16 +187,15 @@ func (c *conn) erase(ctx context.Context, b *batch, provider, id string) error {
 	return nil
 }
 
-// moments adds moments of a checkout, which are left out if there is no such checkout.
-func (b *batch) moments(provider, id string, moments []checkout.Moment) {
-	for _, m := range moments {
-		row := rows.OfMoment(provider, id, m)
-		b.Queue(addMoment, bound(row.Fields())...)
+// moments adds moments, which are left out if their checkout is unknown.
+func (b *batch) moments(moments []rows.Moment) {
+	for _, row := range moments {
+		b.Queue(addMoment, rows.Values(row.Fields())...)
 	}
 }
 
 // act adds an operator's act.
 func (b *batch) act(a checkout.Act) {
 	row := rows.OfAct(a)
-	b.Queue(insertAct, bound(row.Fields())...)
+	b.Queue(insertAct, rows.Values(row.Fields())...)
 }

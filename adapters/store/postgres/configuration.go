@@ -9,28 +9,22 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins, success_url, cancel_url,
-		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
-	courseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
-	keyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
-
-	selectProviders = `SELECT ` + providerColumns + ` FROM providers ORDER BY code`
-	selectSome      = `SELECT ` + providerColumns + ` FROM providers WHERE code = ANY($1) ORDER BY code`
-	selectCourses   = `SELECT ` + courseColumns + ` FROM courses ORDER BY provider_code, position`
-	selectCourse    = `SELECT ` + courseColumns + ` FROM courses WHERE provider_code = $1 AND code = $2`
-	selectKeys      = `SELECT ` + keyColumns + ` FROM api_keys ORDER BY created_ms, id`
-	selectKey       = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
+	selectProviders = `SELECT ` + rows.ProviderColumns + ` FROM providers ORDER BY code`
+	selectSome      = `SELECT ` + rows.ProviderColumns + ` FROM providers WHERE code = ANY($1) ORDER BY code`
+	selectCourses   = `SELECT ` + rows.CourseColumns + ` FROM courses ORDER BY provider_code, position`
+	selectCourse    = `SELECT ` + rows.CourseColumns + ` FROM courses WHERE provider_code = $1 AND code = $2`
+	selectKeys      = `SELECT ` + rows.KeyColumns + ` FROM api_keys ORDER BY created_ms, id`
+	selectKey       = `SELECT ` + rows.KeyColumns + ` FROM api_keys WHERE hash = $1`
 	selectRevoked   = `SELECT revoked_ms FROM api_keys WHERE id = $1`
 	revokeKey       = `UPDATE api_keys SET revoked_ms = $2 WHERE id = $1`
 
-	insertProvider = `INSERT INTO providers (` + providerColumns + `)
+	insertProvider = `INSERT INTO providers (` + rows.ProviderColumns + `)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
-	insertCourse = `INSERT INTO courses (` + courseColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	insertKey    = `INSERT INTO api_keys (` + keyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertCourse = `INSERT INTO courses (` + rows.CourseColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	insertKey    = `INSERT INTO api_keys (` + rows.KeyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )
 
 // provider returns the provider of a row.
@@ -68,7 +62,7 @@ func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
 func (db *DB) AddKey(ctx context.Context, key catalogue.Key, act checkout.Act) error {
 	err := db.write(ctx, func(b *batch) {
 		row := rows.OfKey(key)
-		b.Queue(insertKey, bound(row.Fields())...)
+		b.Queue(insertKey, rows.Values(row.Fields())...)
 		b.act(act)
 	})
 	if err != nil {
@@ -105,21 +99,17 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		if twice := catalogue.Twice(after); twice != "" {
-			return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
+		providers, courses, err := rows.OfConfigurations(after, db.encrypter)
+		if err != nil {
+			return err
 		}
 		b.Queue(`DELETE FROM courses`)
 		b.Queue(`DELETE FROM providers`)
-		for _, v := range after {
-			row, err := rows.OfProvider(v.Provider, db.encrypter)
-			if err != nil {
-				return err
-			}
-			b.Queue(insertProvider, bound(row.Fields())...)
-			for i, course := range v.Courses {
-				row := rows.OfCourse(v.Provider.Code, i, course)
-				b.Queue(insertCourse, bound(row.Fields())...)
-			}
+		for _, row := range providers {
+			b.Queue(insertProvider, rows.Values(row.Fields())...)
+		}
+		for _, row := range courses {
+			b.Queue(insertCourse, rows.Values(row.Fields())...)
 		}
 		for _, a := range acts {
 			b.act(a)
@@ -129,22 +119,11 @@ func (db *DB) ReplaceProviders(ctx context.Context,
 }
 
 // configurations returns every configuration.
-func (c *conn) configurations(ctx context.Context) (configurations []catalogue.Configuration, err error) {
+func (c *conn) configurations(ctx context.Context) ([]catalogue.Configuration, error) {
 	providers, err := all(ctx, c, c.db.provider, selectProviders)
 	courses, coursesErr := all(ctx, c, itself[rows.Course], selectCourses)
 	if err := errors.Join(err, coursesErr); err != nil {
 		return nil, err
 	}
-	of := map[string][]catalogue.Course{}
-	for _, r := range courses {
-		course, err := r.Course()
-		if err != nil {
-			return nil, err
-		}
-		of[r.ProviderCode] = append(of[r.ProviderCode], course)
-	}
-	for _, p := range providers {
-		configurations = append(configurations, catalogue.Configuration{Provider: p, Courses: of[p.Code]})
-	}
-	return configurations, nil
+	return rows.Configurations(providers, courses)
 }

@@ -10,22 +10,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// hit is a checkout that an operator asked for.
-type hit struct {
-	rows.Checkout
-	sinceMS int64
-	reason  string
-}
-
-func (h *hit) Fields() []any { return append(h.Checkout.Fields(), &h.sinceMS, &h.reason) }
-
-func (h hit) hit() (checkout.Hit, error) {
-	c, err := h.Checkout.Checkout()
-	return checkout.Hit{Checkout: c, Since: rows.Time(h.sinceMS), Reason: h.reason}, err
-}
-
 const (
-	selectHits  = `SELECT ` + checkoutColumns + `, created_ms, '' FROM checkouts WHERE ($1 = '' OR provider_code = $1)`
+	selectHits  = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts WHERE ($1 = '' OR provider_code = $1)`
 	newestFirst = ` ORDER BY created_ms DESC, id DESC LIMIT $2`
 	findAll     = selectHits + newestFirst
 	findEvent   = selectHits + ` AND (provider_code, id) IN (
@@ -72,7 +58,7 @@ func findTrouble(t checkout.Trouble) string {
 	if t == checkout.TroubleCRM { // the next to be paid first
 		order = `CASE WHEN status = 'confirmed' THEN agreed_first_payment ELSE first_payment END, ` + order
 	}
-	return `SELECT ` + checkoutColumns + `, since, reason FROM (` + troubles[t] + `) AS t JOIN checkouts ON provider_code = p AND id = i
+	return `SELECT ` + rows.CheckoutColumns + `, since, reason FROM (` + troubles[t] + `) AS t JOIN checkouts ON provider_code = p AND id = i
 		WHERE $3 = '' OR provider_code = $3 ORDER BY ` + order + ` LIMIT $4`
 }
 
@@ -82,7 +68,7 @@ const questionTime = 2 * time.Second
 // Find implements [ports.Desk].
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	query, args := question(q, limit)
-	return list(ctx, db, questionTime, hit.hit, query, args...)
+	return list(ctx, db, questionTime, rows.Hit.Hit, query, args...)
 }
 
 // question returns the query for what an operator looks for.
@@ -105,19 +91,13 @@ func question(q checkout.Query, limit int) (query string, args []any) {
 	return findWord, append(args, since, checkout.ProviderOf(word), text.FoldName(word))
 }
 
-// count is the number of checkouts of a provider that have a trouble.
-type count struct {
-	Provider        string
-	Count, OldestMS int64
-}
-
 // Troubles implements [ports.Desk].
 func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
 	for _, t := range checkout.Troubles() {
 		earliest, latest := t.Window(now)
-		of, err := list(ctx, db, questionTime, func(c count) (checkout.TroubleCount, error) {
-			return checkout.TroubleCount{Trouble: t, ProviderCode: c.Provider, Count: int(c.Count), Oldest: rows.Time(c.OldestMS)}, nil
-		}, `SELECT p, count(*), min(since) FROM (`+troubles[t]+`) AS t GROUP BY p`, rows.Millis(earliest), rows.Millis(latest))
+		to := func(r rows.TroubleCount) (checkout.TroubleCount, error) { return r.Of(t), nil }
+		of, err := list(ctx, db, questionTime, to, `SELECT p, count(*), min(since) FROM (`+troubles[t]+`) AS t GROUP BY p`,
+			rows.Millis(earliest), rows.Millis(latest))
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +108,7 @@ func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.Tr
 
 // Acts implements [ports.Desk].
 func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
-	return list(ctx, db, questionTime, rows.Act.Record, `SELECT `+actColumns+` FROM acts WHERE ($1 = '' OR provider_code = $1)
+	return list(ctx, db, questionTime, rows.Act.Record, `SELECT `+rows.ActColumns+` FROM acts WHERE ($1 = '' OR provider_code = $1)
 		AND ($2 = '' OR subject = $2) AND at_ms >= $3 ORDER BY at_ms DESC, id DESC LIMIT $4`, f.ProviderCode, f.Subject, rows.Millis(f.Since), limit)
 }
 

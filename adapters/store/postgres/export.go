@@ -14,15 +14,15 @@ const (
 	// A visitor may be slow, but must not keep the snapshot for ever, which keeps the server from vacuuming.
 	allowSlowVisitor = `SELECT set_config('idle_in_transaction_session_timeout', '10min', true)`
 	// Checkouts are sorted once, by the server.
-	declareExport = `DECLARE exported NO SCROLL CURSOR FOR SELECT ` + checkoutColumns + ` FROM checkouts
+	declareExport = `DECLARE exported NO SCROLL CURSOR FOR SELECT ` + rows.CheckoutColumns + ` FROM checkouts
 		WHERE $1 = '' OR lower(email) = lower($1 COLLATE "C") ORDER BY created_ms, id`
 	fetchExport = `FETCH 100 FROM exported`
 
 	ofPage           = ` JOIN (SELECT unnest(CAST($1 AS text[])) AS p, unnest(CAST($2 AS text[])) AS i) AS page ON provider_code = p AND checkout_id = i`
-	exportAgreements = `SELECT ` + agreementColumns + ` FROM agreements` + ofPage
+	exportAgreements = `SELECT ` + rows.AgreementColumns + ` FROM agreements` + ofPage
 	exportDocuments  = `SELECT checkout_id, CAST(length(bytes) AS bigint) FROM documents` + ofPage
-	exportMoments    = `SELECT ` + momentColumns + ` FROM moments` + ofPage + ` ORDER BY position, id`
-	exportJobs       = `SELECT ` + jobColumns + ` FROM jobs` + ofPage + ` ORDER BY position, id`
+	exportMoments    = `SELECT ` + rows.MomentColumns + ` FROM moments` + ofPage + ` ORDER BY position, id`
+	exportJobs       = `SELECT ` + rows.JobColumns + ` FROM jobs` + ofPage + ` ORDER BY position, id`
 )
 
 // Export implements [ports.Desk].
@@ -67,24 +67,11 @@ func (c *conn) export(ctx context.Context, email string, visit checkout.Visitor)
 
 func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) error {
 	configurations, err := c.configurations(ctx)
-	if err != nil {
+	keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
+	if err := errors.Join(err, keysErr); err != nil {
 		return err
 	}
-	for _, v := range configurations {
-		if err := visit.Configuration(v); err != nil {
-			return err
-		}
-	}
-	keys, err := all(ctx, c, rows.Key.Key, selectKeys)
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if err := visit.Key(k); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rows.Visit(visit, configurations, keys)
 }
 
 // size is the length of the document of a checkout.
@@ -119,10 +106,12 @@ func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit check
 		records[s.CheckoutID].Document = int(s.Bytes)
 	}
 	for _, r := range moments {
-		records[r.CheckoutID].Moments = append(records[r.CheckoutID].Moments, r.Moment())
+		m, _ := r.Moment() // it has nothing to parse
+		records[r.CheckoutID].Moments = append(records[r.CheckoutID].Moments, m)
 	}
 	for _, r := range jobs {
-		records[r.CheckoutID].Jobs = append(records[r.CheckoutID].Jobs, r.Record())
+		j, _ := r.Record() // nor has this
+		records[r.CheckoutID].Jobs = append(records[r.CheckoutID].Jobs, j)
 	}
 	for _, id := range ids {
 		err := unreadable[id]

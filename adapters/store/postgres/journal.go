@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -11,17 +10,14 @@ import (
 )
 
 const (
-	selectMoments = `SELECT ` + momentColumns + ` FROM moments WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
+	selectMoments = `SELECT ` + rows.MomentColumns + ` FROM moments WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
 	noteUse       = `UPDATE api_keys SET last_used = $2 WHERE id = $1 AND last_used < $2`
 )
 
 // Note implements [ports.Journal].
 func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
 	err := db.write(ctx, func(b *batch) {
-		for i, n := range moments {
-			b.moments(checkout.ProviderOf(n.CheckoutID), n.CheckoutID,
-				checkout.NumberMoments([]checkout.Moment{n.Moment}, checkout.FirstPosition(n.Moment.At)+int64(i)))
-		}
+		b.moments(rows.OfNoted(moments))
 		for _, u := range uses {
 			b.Queue(noteUse, u.KeyID, u.Day)
 		}
@@ -34,15 +30,7 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 
 // Moments implements [ports.Journal].
 func (db *DB) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
-	return list(ctx, db, readTimeout, func(r rows.Moment) (checkout.Moment, error) { return r.Moment(), nil }, selectMoments,
-		checkout.ProviderOf(checkoutID), checkoutID)
-}
-
-// old is a checkout that retention looks at.
-type old struct {
-	ID, Status          string
-	CreatedMS, ErasedMS int64
-	HasOld              bool // jobs that were settled long enough ago
+	return list(ctx, db, readTimeout, rows.Moment.Moment, selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
 const (
@@ -58,30 +46,17 @@ const (
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (db *DB) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
 	events, others := checkout.EventsKept.Milliseconds(), checkout.JobsKept.Milliseconds()
-	page, err := list(ctx, db, readTimeout, itself[old], selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
+	page, err := list(ctx, db, readTimeout, itself[rows.Kept], selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("old checkouts: %w", err)
 	}
-	if len(page) > limit {
-		page = page[:limit]
-		next = page[limit-1].ID
-	}
-	for _, o := range page {
-		before := open
-		if o.Status == string(checkout.Confirmed) {
-			before = confirmed
-		}
-		if o.ErasedMS == 0 && o.CreatedMS < rows.Millis(before) {
-			ids = append(ids, o.ID)
-		}
-	}
-	page = slices.DeleteFunc(page, func(o old) bool { return !o.HasOld })
-	if len(page) == 0 {
+	ids, withOldJobs, next := rows.Old(page, limit, confirmed, open)
+	if len(withOldJobs) == 0 {
 		return ids, next, nil
 	}
 	err = db.write(ctx, func(b *batch) {
-		for _, o := range page {
-			b.Queue(deleteOld, checkout.ProviderOf(o.ID), o.ID, events, others)
+		for _, id := range withOldJobs {
+			b.Queue(deleteOld, checkout.ProviderOf(id), id, events, others)
 		}
 	})
 	if err != nil {

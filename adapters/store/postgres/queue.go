@@ -22,8 +22,6 @@ const clock = `CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS b
 const maxLeaseMS = int64(checkout.MaxLease / time.Millisecond)
 
 const (
-	jobColumns = `provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state, again, token,
-		leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms`
 	thisJob = ` WHERE provider_code = $1 AND checkout_id = $2 AND id = $3`
 	// A pending job has no settled_ms. Where a job is found by its key, that is asked instead of its state: a server without statistics
 	// would read the whole index of the pending jobs.
@@ -63,10 +61,10 @@ const (
 		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $6)
 		AND NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = $1 AND e.checkout_id = $2 AND e.kind = j.kind
 			AND j.kind = 'deliver' AND e.settled_ms = 0 AND e.position < $5)
-		RETURNING ` + jobColumns
+		RETURNING ` + rows.JobColumns
 
 	// $6 says whether the jobs of the kind are queued.
-	selectDue = `SELECT ` + jobColumns + ` FROM jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
+	selectDue = `SELECT ` + rows.JobColumns + ` FROM jobs AS j WHERE kind = $1 AND state = 'pending' AND NOT provider_code = ANY($2)
 		AND (due_ms <= ` + clock + ` OR due_ms > ` + clock + ` + $3)
 		AND (leased_until_ms <= ` + clock + ` OR leased_until_ms > ` + clock + ` + $4)
 		AND NOT ($6 AND EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
@@ -88,7 +86,7 @@ var (
 // entering returns the arguments with which a job enters.
 func entering(j checkout.Job) []any {
 	row := rows.OfJob(j, time.UnixMilli(0)) // its time is a pause then
-	return append(bound(row.Fields()[:11]), row.State)
+	return append(rows.Values(row.Fields()[:11]), string(row.State))
 }
 
 // enter adds the jobs of a change, and the leases that its caller gets, in the order of the change.
@@ -218,9 +216,7 @@ func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) 
 	return lost(l, db.write(ctx, func(b *batch) {
 		b.Queue(settleJob, held(l, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}), rows.Millis(o.Failure.At), o.Failure.Reason,
 			string(o.State), o.Receipt, o.Pause.Milliseconds())...)
-		if len(o.Moments) > 0 {
-			b.moments(l.Job.ProviderCode, l.Job.CheckoutID, checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)))
-		}
+		b.moments(rows.OfOutcome(l.Job, o))
 	}))
 }
 
@@ -266,10 +262,10 @@ const (
 	admitted = ` WHERE ($1 = '' OR id = $1) AND (CAST($2 AS text[]) = '{}' OR kind = ANY($2)) AND ($3 = '' OR state = $3)
 		AND ($4 = '' OR provider_code = $4) AND ($5 = '' OR checkout_id = $5) AND created_ms >= $6`
 
-	selectJobs = `SELECT ` + jobColumns + ` FROM jobs` + admitted + ` ORDER BY created_ms DESC, position DESC, id DESC LIMIT $7`
+	selectJobs = `SELECT ` + rows.JobColumns + ` FROM jobs` + admitted + ` ORDER BY created_ms DESC, position DESC, id DESC LIMIT $7`
 
 	// A transaction that may still commit has a number that no transaction before the oldest of them has.
-	selectEntered = `SELECT ` + jobColumns + `, CAST(CAST(entered AS text) AS bigint) FROM jobs` + admitted + `
+	selectEntered = `SELECT ` + rows.JobColumns + `, CAST(CAST(entered AS text) AS bigint) FROM jobs` + admitted + `
 		AND entered < pg_snapshot_xmin(pg_current_snapshot())
 		AND (CAST($8 AS bigint) < 0 OR (entered, checkout_id, position) > (CAST(CAST($8 AS text) AS xid8), $9, $10))
 		ORDER BY jobs.entered, checkout_id, position LIMIT $7`
@@ -295,7 +291,7 @@ func filtered(f checkout.JobFilter, sinceMS int64, limit int) []any {
 func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	since := rows.Millis(f.Since)
 	if f.After == nil {
-		return list(ctx, db, readTimeout, func(r rows.Job) (checkout.JobRecord, error) { return r.Record(), nil }, selectJobs,
+		return list(ctx, db, readTimeout, rows.Job.Record, selectJobs,
 			filtered(f, since, limit)...)
 	}
 	var after cursor
@@ -315,9 +311,9 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]chec
 			from, since = -1, max(since, after.createdMS-overlap.Milliseconds())
 		}
 		return all(ctx, c, func(l listed) (checkout.JobRecord, error) {
-			r := l.Record()
+			r, err := l.Record()
 			r.Cursor = checkout.Cursor(cursor{origin.V, l.CheckoutID, l.entered, l.Position, rows.Millis(l.CreatedAt)}.String())
-			return r, nil
+			return r, err
 		}, selectEntered, append(filtered(f, since, limit), from, after.checkoutID, after.position)...)
 	})
 }
@@ -325,18 +321,8 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]chec
 const selectBacklog = `SELECT kind, count(*), count(*) FILTER (WHERE failed_ms <> 0 OR failure <> ''), min(created_ms)
 	FROM jobs WHERE state = 'pending' GROUP BY kind`
 
-// waiting is the pending jobs of a kind.
-type waiting struct {
-	Kind                       string
-	Waiting, Failing, OldestMS int64
-}
-
 // Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	kinds, err := list(ctx, db, readTimeout, itself[waiting], selectBacklog)
-	all := map[checkout.JobKind]checkout.Backlog{}
-	for _, w := range kinds {
-		all[checkout.JobKind(w.Kind)] = checkout.Backlog{Waiting: int(w.Waiting), Failing: int(w.Failing), Oldest: rows.Time(w.OldestMS)}
-	}
-	return all, err
+	found, err := list(ctx, db, readTimeout, itself[rows.Backlog], selectBacklog)
+	return rows.Backlogs(found), err
 }

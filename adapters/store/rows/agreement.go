@@ -2,23 +2,25 @@ package rows
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+)
+
+// The columns of the tables agreements and documents.
+const (
+	AgreementColumns = `provider_code, checkout_id, number, facts`
+	DocumentColumns  = `provider_code, checkout_id, sha256, bytes`
 )
 
 // Agreement is a row of the table agreements. The facts are the agreement as JSON.
 type Agreement struct{ ProviderCode, CheckoutID, Number, Facts string }
 
-// Fields returns the columns provider_code, checkout_id, number, facts.
+// Fields returns the fields of AgreementColumns.
 func (r *Agreement) Fields() []any { return []any{&r.ProviderCode, &r.CheckoutID, &r.Number, &r.Facts} }
 
 // OfAgreement returns the row of the agreement of a checkout. Its times are as they come back.
 func OfAgreement(provider, checkoutID string, a agreement.Agreement) Agreement {
-	debit := &a.DirectDebit
-	for _, t := range []*time.Time{&a.AcceptedAt, &debit.AuthorisedAt, &debit.Consent.At} {
-		*t = t.UTC().Truncate(time.Millisecond)
-	}
+	truncate(&a.AcceptedAt, &a.DirectDebit.AuthorisedAt, &a.DirectDebit.Consent.At)
 	return Agreement{ProviderCode: provider, CheckoutID: checkoutID, Number: a.Number, Facts: string(a.Facts())}
 }
 
@@ -37,7 +39,7 @@ type Document struct {
 	parser
 }
 
-// Fields returns the columns provider_code, checkout_id, sha256, bytes.
+// Fields returns the fields of DocumentColumns.
 func (r *Document) Fields() []any {
 	return []any{&r.ProviderCode, &r.CheckoutID, hash{&r.parser, &r.document.SHA256}, (*blob)(&r.document.Bytes)}
 }

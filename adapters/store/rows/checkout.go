@@ -1,50 +1,168 @@
 package rows
 
-import "github.com/provider-checkout/provider-checkout/checkout"
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
 
 // Checkout is a row of the table checkouts.
 type Checkout struct {
 	domainCheckout
+	mandate struct {
+		Reason      string
+		FirstCharge money.Date
+	}
 	parser
 }
 
 type domainCheckout = checkout.Checkout
 
-// IdentityColumns is the number of the columns at the beginning that never change.
-const IdentityColumns = 4
+// The columns of the table checkouts, in the order of the fields of a row. Those of the identity never change.
+const (
+	IdentityColumns = `provider_code, id, provider_order_id, idempotency_key`
+	StateColumns    = `status, created_ms, search, billing_request_id, consent, mandate_id, mandate_status, mandate_since_ms,
+		setup_completed_ms, ended, attention_ms, revision, request_id, created_by, first_name, last_name, email, course_code, course_name,
+		price_cents, upfront_cents, frequency, number, instalment_cents, final_cents, first_payment, setup_tokens, setup_try,
+		billing_request_status, mandate, authorisation_status, account_holder, account_mask, confirmed_ms,
+		confirmed_by_request_id, agreed_first_payment, agreement_number, document_sha256, erased_ms`
+	CheckoutColumns = IdentityColumns + `, ` + StateColumns
+)
 
-// Fields returns the columns provider_code, id, provider_order_id, idempotency_key; status, created_ms, search, billing_request_id,
-// consent, mandate_id, mandate_status, mandate_since_ms, setup_completed_ms, ended, attention_ms, revision, request_id, created_by,
-// first_name, last_name, email, course_code, course_name, price_cents, upfront_cents, frequency, number, instalment_cents, final_cents,
-// first_payment, setup_tokens, setup_try, billing_request_status, mandate, authorisation_status, account_holder, account_mask,
-// confirmed_ms, confirmed_by_request_id, agreed_first_payment, agreement_number, document_sha256, erased_ms.
+// UpdateFields returns the fields of StateColumns.
+func (r *Checkout) UpdateFields() []any { return r.Fields()[4:] }
+
+// Fields returns the fields of CheckoutColumns.
 func (r *Checkout) Fields() []any {
 	c := &r.domainCheckout
 	student, pricing, plan, setup, done := &c.Student, &c.Intent.Pricing, &c.Intent.Plan, &c.Setup, &c.Confirmation
 	_, attention := c.Attention()
 	return []any{&c.ProviderCode, &c.ID, &c.OrderID, &c.IdempotencyKey,
 		(*string)(&c.Status), (*millis)(&c.CreatedAt), derived{student.Search()}, &setup.BillingRequestID,
-		jsonColumn(&r.parser, toConsentWire(setup.Consent), func(w consentWire) { setup.Consent = w.toDomain() }),
+		jsonColumn(&r.parser, &setup.Consent),
 		&setup.MandateID, (*string)(&setup.Mandate), (*millis)(&setup.MandateSince), (*millis)(&setup.CompletedAt),
-		jsonColumn(&r.parser, toEndWire(c.End), func(w endWire) { c.End = w.toDomain() }), derived{Millis(attention)},
+		jsonColumn(&r.parser, &c.End), derived{Millis(attention)},
 		&c.Revision, &c.RequestID, (*string)(&c.CreatedBy), &student.FirstName, &student.LastName, &student.Email,
 		&c.CourseCode, &c.Intent.CourseName, (*int64)(&pricing.Price), (*int64)(&pricing.Upfront), (*string)(&plan.Frequency),
-		&plan.Number, (*int64)(&plan.Regular), (*int64)(&plan.Final), r.date(&plan.First),
-		jsonColumn(&r.parser, toTokenWires(c.Tokens), func(w []tokenWire) { c.Tokens = toTokens(w) }), &setup.Try,
+		&plan.Number, (*int64)(&plan.Regular), (*int64)(&plan.Final), date{&r.parser, &plan.First},
+		jsonColumn(&r.parser, &c.Tokens), &setup.Try,
 		(*string)(&setup.BillingRequest),
-		jsonColumn(&r.parser, mandateWire{setup.MandateReason, dateText(setup.FirstCharge)}, func(w mandateWire) {
-			setup.MandateReason = w.Reason
-			_ = r.date(&setup.FirstCharge).Scan(w.FirstCharge)
-		}),
+		jsonColumn(&r.parser, &r.mandate),
 		(*string)(&setup.Authorisation), &setup.AccountHolder, (*string)(&setup.AccountMask), (*millis)(&done.At), &done.RequestID,
-		r.date(&done.FirstPayment), &done.AgreementNumber, hash{&r.parser, &done.DocumentSHA256}, (*millis)(&c.ErasedAt)}
+		date{&r.parser, &done.FirstPayment}, &done.AgreementNumber, hash{&r.parser, &done.DocumentSHA256}, (*millis)(&c.ErasedAt)}
 }
 
-// OfCheckout returns the row of a checkout.
-func OfCheckout(c checkout.Checkout) Checkout { return Checkout{domainCheckout: c} }
+// OfCheckout returns the row of a checkout. The times in its JSON are as they come back.
+func OfCheckout(c checkout.Checkout) Checkout {
+	c.Tokens = slices.Clone(c.Tokens)
+	for i := range c.Tokens {
+		truncate(&c.Tokens[i].Expires, &c.Tokens[i].Renewed)
+	}
+	truncate(&c.Setup.Consent.At, &c.End.At)
+	r := Checkout{domainCheckout: c}
+	r.mandate.Reason, r.mandate.FirstCharge = c.Setup.MandateReason, c.Setup.FirstCharge
+	return r
+}
 
 // Checkout returns the checkout of the row.
 func (r Checkout) Checkout() (checkout.Checkout, error) {
 	r.Intent.Pricing.Principal = r.Intent.Pricing.Price - r.Intent.Pricing.Upfront
+	r.Setup.MandateReason, r.Setup.FirstCharge = r.mandate.Reason, r.mandate.FirstCharge
 	return r.domainCheckout, r.result("checkout", r.ID)
+}
+
+// ErrStale: the checkout on record has another revision.
+var ErrStale = errors.New("the checkout has another revision")
+
+// Update decides on a checkout until store stores the change, or there is nothing to store. store returns an error wrapping ErrStale if
+// the checkout on record has another revision than known.
+func Update(known checkout.Checkout, decide ports.Decide, store func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error),
+	read func(id string) (checkout.Checkout, error)) (checkout.Change, []checkout.Lease, error) {
+	for {
+		given := known
+		given.Tokens = slices.Clone(known.Tokens) // which decide may change
+		change, err := decide(given)
+		if err != nil {
+			return change, nil, err
+		}
+		if change.Changes() {
+			change = change.Numbered(known)
+			if leases, err := store(known, change); !errors.Is(err, ErrStale) {
+				return change, leases, err
+			}
+		}
+		current, err := read(known.ID)
+		if err != nil || !change.Changes() && current.Revision == known.Revision {
+			return change, nil, err
+		}
+		known = current
+	}
+}
+
+// Hit is a checkout that an operator asked for: the columns of a checkout, then since when it is a hit in milliseconds, and why.
+type Hit struct {
+	Checkout
+	sinceMS int64
+	reason  string
+}
+
+// Fields returns the fields of CheckoutColumns, since and reason.
+func (r *Hit) Fields() []any { return append(r.Checkout.Fields(), &r.sinceMS, &r.reason) }
+
+// Hit returns the hit of the row.
+func (r Hit) Hit() (checkout.Hit, error) {
+	c, err := r.Checkout.Checkout()
+	return checkout.Hit{Checkout: c, Since: Time(r.sinceMS), Reason: r.reason}, err
+}
+
+// TroubleCount is the number of checkouts of a provider with a trouble: the code of the provider, the number, and since when in milliseconds.
+type TroubleCount struct {
+	provider       string
+	count, sinceMS int64
+}
+
+// Fields returns the fields of the columns.
+func (r *TroubleCount) Fields() []any { return []any{&r.provider, &r.count, &r.sinceMS} }
+
+// Of returns the count of a trouble.
+func (r TroubleCount) Of(t checkout.Trouble) checkout.TroubleCount {
+	return checkout.TroubleCount{Trouble: t, ProviderCode: r.provider, Count: int(r.count), Oldest: Time(r.sinceMS)}
+}
+
+// Kept is a checkout that retention looks at: the columns id, status, created_ms and erased_ms, and whether it has old jobs.
+type Kept struct {
+	id, status          string
+	createdMS, erasedMS int64
+	hasOldJobs          bool
+}
+
+// Fields returns the fields of the columns.
+func (r *Kept) Fields() []any {
+	return []any{&r.id, &r.status, &r.createdMS, &r.erasedMS, &r.hasOldJobs}
+}
+
+// Old returns the ids of a page of at most limit checkouts, and one more if there are more: of old checkouts and of checkouts with old
+// jobs. next is the cursor of the next page.
+func Old(page []Kept, limit int, confirmed, open time.Time) (ids, withOldJobs []string, next string) {
+	if len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].id
+	}
+	for _, r := range page {
+		before := open
+		if r.status == string(checkout.Confirmed) {
+			before = confirmed
+		}
+		if r.erasedMS == 0 && r.createdMS < Millis(before) {
+			ids = append(ids, r.id)
+		}
+		if r.hasOldJobs {
+			withOldJobs = append(withOldJobs, r.id)
+		}
+	}
+	return ids, withOldJobs, next
 }

@@ -6,11 +6,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
+// The columns of the tables jobs, moments and acts. The identity of a job never changes.
+const (
+	jobIdentityColumns = `provider_code, checkout_id, id, kind`
+	JobStateColumns    = `position, request_id, name, body, try, created_ms, due_ms, state, again, token, leased_until_ms, attempts, cursor,
+		failed_ms, failure, receipt, settled_ms`
+	JobColumns    = jobIdentityColumns + `, ` + JobStateColumns
+	MomentColumns = `provider_code, checkout_id, id, position, at_ms, kind, actor, request_id, detail, times`
+	ActColumns    = `provider_code, at_ms, id, operator, act, subject, reason, changes`
+)
+
 // Job is a row of the table jobs, without the column entered, the order in which jobs enter, which is the store's own.
 type Job struct {
 	domainJob           // as it entered, but without Due and Unsent
 	DueMS         int64 // of the next attempt; 0: at once
-	State         string
+	State         checkout.JobState
 	Again         bool // armed since it was leased
 	Token         int64
 	LeasedUntilMS int64 // 0 where the latest lease was settled or given back
@@ -23,40 +33,89 @@ type Job struct {
 
 type domainJob = checkout.Job
 
-// Fields returns the columns provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state,
-// again, token, leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms.
+// UpdateFields returns the fields of JobStateColumns.
+func (r *Job) UpdateFields() []any { return r.Fields()[4:] }
+
+// Fields returns the fields of JobColumns.
 func (r *Job) Fields() []any {
 	return []any{&r.ProviderCode, &r.CheckoutID, &r.ID, (*string)(&r.Kind), &r.Position, &r.RequestID, &r.Name, (*blob)(&r.Body), &r.Try,
-		(*millis)(&r.CreatedAt), &r.DueMS, &r.State, &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Cursor,
+		(*millis)(&r.CreatedAt), &r.DueMS, (*string)(&r.State), &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Cursor,
 		(*millis)(&r.Failure.At), &r.Failure.Reason, &r.Receipt, &r.SettledMS}
 }
 
 // OfJob returns the row of a job that enters at a time of the store's clock.
 func OfJob(j checkout.Job, now time.Time) Job {
-	r := Job{domainJob: j, State: string(checkout.JobPending)}
+	r := Job{domainJob: j, State: checkout.JobPending}
 	r.Due, r.Unsent = time.Time{}, false
 	if !j.Due.IsZero() {
 		r.DueMS = Millis(now.Add(j.Due.Sub(j.CreatedAt)))
 	}
 	if j.Unsent {
-		r.State, r.SettledMS = string(checkout.JobDropped), Millis(now)
+		r.State, r.SettledMS = checkout.JobDropped, Millis(now)
 	}
 	return r
 }
 
 // Record returns the job of the row and its state.
-func (r Job) Record() checkout.JobRecord {
-	record := checkout.JobRecord{Job: r.domainJob, State: checkout.JobState(r.State), Attempts: r.Attempts, Progress: r.Cursor,
+func (r Job) Record() (checkout.JobRecord, error) {
+	record := checkout.JobRecord{Job: r.domainJob, State: r.State, Attempts: r.Attempts, Progress: r.Cursor,
 		SettledAt: Time(r.SettledMS), Receipt: r.Receipt, Failure: r.Failure}
 	if record.State == checkout.JobPending {
 		record.Due = Time(max(r.DueMS, r.LeasedUntilMS))
 	}
-	return record
+	return record, nil
 }
 
 // Lease returns the lease that follows the latest one of the row.
 func (r Job) Lease(length time.Duration) checkout.Lease {
 	return checkout.Lease{Job: r.domainJob, Token: r.Token + 1, Attempts: r.Attempts, Cursor: r.Cursor, For: length}
+}
+
+// LeaseAt leases the row at a time.
+func (r *Job) LeaseAt(now time.Time, length time.Duration) checkout.Lease {
+	l := r.Lease(length)
+	r.Token, r.Again, r.LeasedUntilMS = l.Token, false, Millis(now.Add(length))
+	return l
+}
+
+// IsLeased reports whether the job has a lease at a time. A lease that ends too far ahead was set by a wrong clock.
+func (r *Job) IsLeased(now time.Time) bool {
+	return r.LeasedUntilMS > Millis(now) && r.LeasedUntilMS <= Millis(now.Add(checkout.MaxLease))
+}
+
+// Arm makes the job as it is once another is entered. A queued job keeps its attempts.
+func (r *Job) Arm(given Job) {
+	switch {
+	case r.State == checkout.JobPending:
+		r.DueMS = min(r.DueMS, given.DueMS)
+	case r.Kind.Queued():
+		r.DueMS, r.SettledMS = given.DueMS, 0
+	default:
+		given.Token, given.Cursor, given.LeasedUntilMS = r.Token, r.Cursor, r.LeasedUntilMS
+		*r = given
+	}
+	r.State, r.Again = checkout.JobPending, !r.Kind.Queued()
+}
+
+// Retries reports whether an operator may retry the job.
+func (r *Job) Retries() bool { return checkout.JobRecord{State: r.State}.Retries() }
+
+// Backlog is the pending jobs of a kind: the kind, the number of all and of the failing ones, and when the first was created.
+type Backlog struct {
+	kind                       string
+	waiting, failing, oldestMS int64
+}
+
+// Fields returns the fields of the columns.
+func (r *Backlog) Fields() []any { return []any{&r.kind, &r.waiting, &r.failing, &r.oldestMS} }
+
+// Backlogs returns the backlogs of the rows.
+func Backlogs(list []Backlog) map[checkout.JobKind]checkout.Backlog {
+	of := map[checkout.JobKind]checkout.Backlog{}
+	for _, r := range list {
+		of[checkout.JobKind(r.kind)] = checkout.Backlog{Waiting: int(r.waiting), Failing: int(r.failing), Oldest: Time(r.oldestMS)}
+	}
+	return of
 }
 
 // Moment is a row of the table moments.
@@ -65,21 +124,41 @@ type Moment struct {
 	moment                   checkout.Moment
 }
 
-// Fields returns the columns provider_code, checkout_id, id, position, at_ms, kind, actor, request_id, detail, times.
+// Fields returns the fields of MomentColumns.
 func (r *Moment) Fields() []any {
 	m := &r.moment
 	return []any{&r.ProviderCode, &r.CheckoutID, &m.ID, &m.Position, (*millis)(&m.At), (*string)(&m.Kind), (*string)(&m.Actor), &m.RequestID,
 		&m.Detail, &m.Times}
 }
 
-// OfMoment returns the row of a moment of a checkout.
-func OfMoment(provider, checkoutID string, m checkout.Moment) Moment {
-	m.Times = max(m.Times, 1)
-	return Moment{ProviderCode: provider, CheckoutID: checkoutID, moment: m}
+// OfMoments returns the rows of moments of a checkout.
+func OfMoments(provider, checkoutID string, moments []checkout.Moment) (list []Moment) {
+	for _, m := range moments {
+		m.Times = max(m.Times, 1)
+		list = append(list, Moment{provider, checkoutID, m})
+	}
+	return list
+}
+
+// OfOutcome returns the rows of the moments of an outcome.
+func OfOutcome(j checkout.Job, o checkout.Outcome) []Moment {
+	if len(o.Moments) == 0 {
+		return nil
+	}
+	return OfMoments(j.ProviderCode, j.CheckoutID, checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)))
+}
+
+// OfNoted returns the rows of moments that no change brings.
+func OfNoted(moments []checkout.Noted) (list []Moment) {
+	for i, n := range moments {
+		numbered := checkout.NumberMoments([]checkout.Moment{n.Moment}, checkout.FirstPosition(n.Moment.At)+int64(i))
+		list = append(list, OfMoments(checkout.ProviderOf(n.CheckoutID), n.CheckoutID, numbered)...)
+	}
+	return list
 }
 
 // Moment returns the moment of the row.
-func (r Moment) Moment() checkout.Moment { return r.moment }
+func (r Moment) Moment() (checkout.Moment, error) { return r.moment, nil }
 
 // Act is a row of the table acts.
 type Act struct {
@@ -87,10 +166,10 @@ type Act struct {
 	parser
 }
 
-// Fields returns the columns provider_code, at_ms, id, operator, act, subject, reason, changes.
+// Fields returns the fields of ActColumns.
 func (r *Act) Fields() []any {
 	a := &r.act
-	return []any{&a.ProviderCode, (*millis)(&a.At), &a.ID, &a.Operator, &a.Name, &a.Subject, &a.Reason, jsonList(&r.parser, &a.Changes)}
+	return []any{&a.ProviderCode, (*millis)(&a.At), &a.ID, &a.Operator, &a.Name, &a.Subject, &a.Reason, jsonColumn(&r.parser, &a.Changes)}
 }
 
 // OfAct returns the row of an act.

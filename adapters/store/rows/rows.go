@@ -4,8 +4,7 @@
 // or a [Column]. A column that cannot be parsed is an error of the method that returns the value.
 //
 // No column is NULL: a time is in milliseconds since 1970 UTC, and 0 for the zero time; a date is YYYY-MM-DD, and "" for the zero
-// date; bytes are empty for nil; JSON is "" for a zero value and for an empty list. Agreements, options and prices have the names of
-// their fields in their JSON.
+// date; bytes are empty for nil; JSON is "" for a zero value and for an empty list, and has the names of the fields.
 package rows
 
 import (
@@ -25,6 +24,35 @@ type Column interface {
 	sql.Scanner
 }
 
+// Value returns a field of a row, or another argument of a statement, as a driver takes it.
+func Value(arg any) any {
+	switch v := arg.(type) {
+	case *string:
+		return *v
+	case *int64:
+		return *v
+	case *int:
+		return int64(*v)
+	case *bool:
+		return *v
+	case int:
+		return int64(v)
+	case Column:
+		value, _ := v.Value() // which does not fail: texts, numbers and times always marshal
+		return value
+	}
+	return arg
+}
+
+// Values returns fields of a row as arguments.
+func Values(fields []any) []any {
+	args := make([]any, len(fields))
+	for i, field := range fields {
+		args[i] = Value(field)
+	}
+	return args
+}
+
 // Millis returns a time as a column has it.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
@@ -39,6 +67,13 @@ func Time(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
+}
+
+// truncate makes times as they come back: in UTC to the millisecond.
+func truncate(times ...*time.Time) {
+	for _, t := range times {
+		*t = t.UTC().Truncate(time.Millisecond)
+	}
 }
 
 // millis is a column with a time.
@@ -94,60 +129,51 @@ func (p *parser) result(row string, key ...string) error {
 	return nil
 }
 
-// parsed is a column with a text that is parsed.
-type parsed struct {
-	p     *parser
-	text  string
-	parse func(text string) error
+// date is a column with a date.
+type date struct {
+	p *parser
+	d *money.Date
 }
 
-func (c parsed) Value() (driver.Value, error) { return c.text, nil }
+func (c date) Value() (driver.Value, error) {
+	if c.d.IsZero() {
+		return "", nil
+	}
+	return c.d.String(), nil
+}
 
-func (c parsed) Scan(v any) error {
+func (c date) Scan(v any) error {
 	text, ok := v.(string)
 	if text != "" {
-		c.p.note(c.parse(text))
+		t, err := time.Parse(time.DateOnly, text)
+		*c.d = money.DateOf(t)
+		c.p.note(err)
 	}
 	return fits(v, ok)
 }
 
-// date returns the column of a date.
-func (p *parser) date(d *money.Date) Column {
-	return parsed{p, dateText(*d), func(text string) error {
-		t, err := time.Parse(time.DateOnly, text)
-		*d = money.DateOf(t)
-		return err
-	}}
+// inJSON is a column with a value in JSON.
+type inJSON[T any] struct {
+	p *parser
+	v *T
 }
 
-func dateText(d money.Date) string {
-	if d.IsZero() {
-		return ""
+func jsonColumn[T any](p *parser, v *T) Column { return inJSON[T]{p, v} }
+
+func (c inJSON[T]) Value() (driver.Value, error) {
+	if v := reflect.ValueOf(c.v).Elem(); v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+		return "", nil
 	}
-	return d.String()
+	text, err := json.Marshal(c.v)
+	return string(text), err
 }
 
-// jsonColumn returns the column of a value that is w in JSON.
-func jsonColumn[W any](p *parser, w W, set func(W)) Column {
-	text := ""
-	if !reflect.ValueOf(&w).Elem().IsZero() {
-		data, err := json.Marshal(w)
-		if err != nil {
-			panic(err) // it has texts, numbers and booleans, which always marshal
-		}
-		text = string(data)
+func (c inJSON[T]) Scan(v any) error {
+	text, ok := v.(string)
+	if text != "" {
+		c.p.note(json.Unmarshal([]byte(text), c.v))
 	}
-	return parsed{p, text, func(text string) error {
-		var w W
-		err := json.Unmarshal([]byte(text), &w)
-		set(w)
-		return err
-	}}
-}
-
-// jsonList returns the column of a list.
-func jsonList[T any](p *parser, list *[]T) Column {
-	return jsonColumn(p, append([]T(nil), *list...), func(parsed []T) { *list = parsed })
+	return fits(v, ok)
 }
 
 // hash is a column with a SHA-256. The zero hash has no bytes.

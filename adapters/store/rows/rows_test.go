@@ -127,7 +127,8 @@ func TestEveryFieldOfAJobComesBack(t *testing.T) {
 		row := through(t, OfJob(j, now))
 		want := j
 		want.Due, want.Unsent = time.Time{}, false
-		record, lease := row.Record(), row.Lease(time.Second)
+		record, _ := row.Record()
+		lease := row.Lease(time.Second)
 		equal(t, record.Job, nil, want)
 		equal(t, lease, nil, checkout.Lease{Job: want, Token: 1, For: time.Second})
 		if wantState := map[bool]checkout.JobState{true: checkout.JobDropped, false: checkout.JobPending}[j.Unsent]; record.State != wantState {
@@ -152,26 +153,29 @@ func TestTheStateOfAJobComesBack(t *testing.T) {
 	full.Due, full.Unsent = time.Time{}, false
 	row := through(t, full)
 	equal(t, row, nil, full)
-	got := row.Record()
-	want := checkout.JobRecord{Job: row.domainJob, State: checkout.JobState(row.State), Attempts: row.Attempts, Progress: row.Cursor,
+	got, _ := row.Record()
+	want := checkout.JobRecord{Job: row.domainJob, State: row.State, Attempts: row.Attempts, Progress: row.Cursor,
 		SettledAt: Time(row.SettledMS), Receipt: row.Receipt, Failure: row.Failure}
 	equal(t, got, nil, want)
-	row.State, row.DueMS = string(checkout.JobPending), row.LeasedUntilMS+1
+	row.State, row.DueMS = checkout.JobPending, row.LeasedUntilMS+1
 	want.State, want.Due = checkout.JobPending, Time(row.DueMS)
-	equal(t, row.Record(), nil, want)
+	got, err := row.Record()
+	equal(t, got, err, want)
 	row.LeasedUntilMS = row.DueMS + 1
 	want.Due = Time(row.LeasedUntilMS)
-	equal(t, row.Record(), nil, want)
+	got, err = row.Record()
+	equal(t, got, err, want)
 	equal(t, row.Lease(time.Minute), nil, checkout.Lease{Job: row.domainJob, Token: row.Token + 1, Attempts: row.Attempts,
 		Cursor: row.Cursor, For: time.Minute})
 }
 
 func TestEveryFieldOfAMomentAndAnActComesBack(t *testing.T) {
 	moment := filledWith[checkout.Moment]()
-	row := through(t, OfMoment("KOWHAI", "KOWHAI-1-a", moment))
-	equal(t, row.Moment(), nil, moment)
-	if row.ProviderCode != "KOWHAI" || row.CheckoutID != "KOWHAI-1-a" || OfMoment("", "", checkout.Moment{}).Moment().Times != 1 {
-		t.Errorf("moment of %s, %s", row.ProviderCode, row.CheckoutID)
+	for _, row := range OfMoments("KOWHAI", "KOWHAI-1-a", []checkout.Moment{moment, {}}) {
+		equal(t, through(t, row), nil, row)
+		if row.ProviderCode != "KOWHAI" || row.CheckoutID != "KOWHAI-1-a" || row.moment.Times == 0 {
+			t.Errorf("moment %+v", row)
+		}
 	}
 	for _, act := range []checkout.Act{{}, filledWith[checkout.Act]()} {
 		got, err := through(t, OfAct(act)).Record()
@@ -200,7 +204,7 @@ func TestEveryFieldOfAnAgreementComesBack(t *testing.T) {
 func TestTheJSONOfRowsKeepsItsNames(t *testing.T) {
 	c := filledWith[checkout.Checkout]()
 	row := OfCheckout(c)
-	course := OfCourse("", 0, filledWith[catalogue.Course]())
+	course := Course{course: filledWith[catalogue.Course]()}
 	ofCheckout, ofCourse := row.Fields(), course.Fields()
 	got := strings.Join([]string{OfAgreement("", "", filledWith[agreement.Agreement]()).Facts, text(t, ofCheckout, 30), text(t, ofCheckout, 8),
 		text(t, ofCheckout, 33), text(t, ofCheckout, 13), text(t, ofCourse, 8), text(t, ofCourse, 9), ""}, "\n")
@@ -228,7 +232,7 @@ func TestEveryFieldOfTheConfigurationComesBack(t *testing.T) {
 		equal(t, got, err, p)
 	}
 	for _, c := range []catalogue.Course{{}, filledWith[catalogue.Course]()} {
-		row := through(t, OfCourse("KOWHAI", 7, c))
+		row := through(t, Course{ProviderCode: "KOWHAI", position: 7, course: c})
 		got, err := row.Course()
 		equal(t, got, err, c)
 		if row.ProviderCode != "KOWHAI" || row.position != 7 {

@@ -29,8 +29,8 @@ const (
 
 // authorize grants the request to open the store, and records it.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
-	return db.writer.do(ctx, false, func(t *tx) {
-		s, _ := find[stamp](t, selectStamp)
+	return db.do(ctx, false, func(t *tx) {
+		s, _ := first[stamp](t, selectStamp)
 		was := secrets.Stamp{Environment: catalogue.Environment(s.environment), Fingerprint: s.fingerprint}
 		grant, err := request.Authorize(was, func(isNew bool) ([]byte, error) { return ownSecret(db.path+secretSuffix, isNew, request.Rand) })
 		if err != nil {
@@ -49,7 +49,7 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 
 // reencrypt encrypts the webhook secrets under the first secret.
 func (db *DB) reencrypt(ctx context.Context, t *tx) {
-	list, err := collect(ctx, t.conn, db.provider, selectProviders)
+	list, err := all(ctx, t.conn, db.provider, selectProviders)
 	for _, p := range list {
 		r, encryptErr := rows.OfProvider(p, db.encrypter)
 		if err = errors.Join(err, encryptErr); err == nil {

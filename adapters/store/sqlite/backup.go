@@ -15,33 +15,23 @@ import (
 // The copy is one file, and complete or not there at all. The operator's secret is not part of it. The error is fs.ErrExist if
 // there is a file. A restore is a copy of that file to the place of the store.
 func Backup(ctx context.Context, path, out string) error {
-	if err := backUp(ctx, path, out); err != nil {
-		return fmt.Errorf("back up store %s: %w", path, damaged(err))
-	}
-	return nil
+	return wrap(damaged(backUp(ctx, path, out)), "back up store "+path)
 }
 
 func backUp(ctx context.Context, path, out string) error {
 	if _, err := os.Lstat(out); err == nil { // before the work
 		return fmt.Errorf("%s: %w", out, fs.ErrExist)
 	}
-	if err := checkLog(path); err != nil {
-		return err
-	}
-	p, err := placeOf(path)
+	path, err := find(path, false)
 	if err != nil {
 		return err
 	}
-	from, err := p.connect("rw", "busy_timeout = 2000", "trusted_schema = OFF") // to read alone would leave a log beside the file
+	from, err := connect(path, "mode=rw") // to read alone would leave a log beside the file
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	f, err := headerOf(ctx, from)
-	if err == nil {
-		err = f.check()
-	}
-	if err != nil {
+	if err := checkHeader(ctx, from); err != nil {
 		return err
 	}
 	copied, err := privatefile.New(filepath.Dir(out))
@@ -52,18 +42,13 @@ func backUp(ctx context.Context, path, out string) error {
 	if _, err := from.exec(`VACUUM INTO ?`, copied.Name()); err != nil {
 		return err
 	}
-	if err := checkCopy(ctx, copied.Name()); err != nil {
-		return err
-	}
-	return copied.Publish(out)
-}
-
-// checkCopy returns an error if a copy, which no other connection has open, is damaged.
-func checkCopy(ctx context.Context, path string) error {
-	c, err := connect(path, "ro&immutable=1", "trusted_schema = OFF")
+	check, err := connect(copied.Name(), "mode=ro&immutable=1")
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	return checkPages(ctx, c, `PRAGMA integrity_check(1)`)
+	defer check.Close()
+	if err := checkPages(ctx, check, `PRAGMA integrity_check(1)`); err != nil {
+		return err
+	}
+	return copied.Publish(out)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -14,41 +13,29 @@ import (
 )
 
 const (
-	providerColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins, success_url, cancel_url,
-		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
-	courseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
-	keyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
+	selectProviders = `SELECT ` + rows.ProviderColumns + ` FROM providers ORDER BY code`
+	selectSome      = `SELECT ` + rows.ProviderColumns + ` FROM providers WHERE code IN (SELECT value FROM json_each(?)) ORDER BY code`
+	selectCourse    = `SELECT ` + rows.CourseColumns + ` FROM courses WHERE provider_code = ? AND code = ?`
+	selectCourses   = `SELECT ` + rows.CourseColumns + ` FROM courses ORDER BY provider_code, position`
+	selectKey       = `SELECT ` + rows.KeyColumns + ` FROM api_keys WHERE hash = ?`
+	selectKeys      = `SELECT ` + rows.KeyColumns + ` FROM api_keys ORDER BY created_ms, id`
 
-	selectProviders = `SELECT ` + providerColumns + ` FROM providers ORDER BY code`
-	selectSome      = `SELECT ` + providerColumns + ` FROM providers WHERE code IN (SELECT value FROM json_each(?)) ORDER BY code`
-	selectCourse    = `SELECT ` + courseColumns + ` FROM courses WHERE provider_code = ? AND code = ?`
-	selectCourses   = `SELECT ` + courseColumns + ` FROM courses ORDER BY provider_code, position`
-	selectKey       = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = ?`
-	selectKeys      = `SELECT ` + keyColumns + ` FROM api_keys ORDER BY created_ms, id`
-
-	selectChanges   = `SELECT configuration FROM store`
-	countChange     = `UPDATE store SET configuration = configuration + 1 WHERE configuration = ?`
 	deleteProviders = `DELETE FROM providers`
 	deleteCourses   = `DELETE FROM courses`
-	insertProvider  = `INSERT INTO providers (` + providerColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertCourse    = `INSERT INTO courses (` + courseColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertProvider  = `INSERT INTO providers (` + rows.ProviderColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertCourse    = `INSERT INTO courses (` + rows.CourseColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	insertKey = `INSERT INTO api_keys (` + keyColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertKey = `INSERT INTO api_keys (` + rows.KeyColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	revokeKey = `UPDATE api_keys SET revoked_ms = ? WHERE id = ? AND revoked_ms = 0`
 	existsKey = `SELECT EXISTS (SELECT 1 FROM api_keys WHERE id = ?)`
 )
 
 // Providers implements [ports.Configuration].
-func (db *DB) Providers(ctx context.Context, codes ...string) (list []catalogue.Provider, err error) {
-	query, args := selectProviders, []any(nil)
-	if len(codes) > 0 {
-		query, args = selectSome, []any{jsonList(codes)}
+func (db *DB) Providers(ctx context.Context, codes ...string) ([]catalogue.Provider, error) {
+	if len(codes) == 0 {
+		return list(ctx, db, "providers", db.provider, selectProviders)
 	}
-	err = db.read(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, db.provider, query, args...)
-		return err
-	})
-	return list, wrap(err, "providers")
+	return list(ctx, db, "providers", db.provider, selectSome, jsonList(codes))
 }
 
 func (db *DB) provider(r rows.Provider) (catalogue.Provider, error) { return r.Provider(db.encrypter) }
@@ -73,74 +60,32 @@ func (db *DB) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
 }
 
 // configurations returns everything that is configured.
-func (db *DB) configurations(ctx context.Context, c *conn) (list []catalogue.Configuration, err error) {
-	providers, err := collect(ctx, c, db.provider, selectProviders)
-	if err != nil {
+func (db *DB) configurations(ctx context.Context, c *conn) ([]catalogue.Configuration, error) {
+	providers, err := all(ctx, c, db.provider, selectProviders)
+	courses, coursesErr := all(ctx, c, itself[rows.Course], selectCourses)
+	if err := errors.Join(err, coursesErr); err != nil {
 		return nil, err
 	}
-	found, err := all[rows.Course](ctx, c, selectCourses)
-	courses := map[string][]catalogue.Course{}
-	for _, r := range found {
-		course, parseErr := r.Course()
-		courses[r.ProviderCode], err = append(courses[r.ProviderCode], course), errors.Join(err, parseErr)
-	}
-	for _, p := range providers {
-		list = append(list, catalogue.Configuration{Provider: p, Courses: courses[p.Code]})
-	}
-	return list, err
+	return rows.Configurations(providers, courses)
 }
-
-// errChanged: the configuration was changed meanwhile.
-var errChanged = errors.New("the configuration was changed meanwhile")
 
 // ReplaceProviders implements [ports.Configurer].
 func (db *DB) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
-	if db.writer == nil {
-		return errReadOnly
-	}
-	for {
-		var changes value[int64]
-		var before []catalogue.Configuration
-		err := db.snapshot(ctx, func(c *conn) (err error) {
-			if changes, err = one[value[int64]](ctx, c, selectChanges); err == nil {
-				before, err = db.configurations(ctx, c)
-			}
-			return err
-		})
+	return db.do(ctx, false, func(t *tx) {
+		before, err := db.configurations(ctx, t.conn)
 		if err != nil {
-			return err
+			t.fail(err)
+			return
 		}
 		after, acts, err := decide(before)
 		if err != nil {
-			return err
+			t.fail(err)
+			return
 		}
-		if err = db.replaceProviders(ctx, changes.v, after, acts); !errors.Is(err, errChanged) {
-			return err
-		}
-	}
-}
-
-// replaceProviders stores a configuration over the change that it was decided on.
-func (db *DB) replaceProviders(ctx context.Context, over int64, list []catalogue.Configuration, acts []checkout.Act) error {
-	if twice := catalogue.Twice(list); twice != "" {
-		return fmt.Errorf("%s: %w", twice, ports.ErrDuplicate)
-	}
-	var providers []rows.Provider
-	var courses []rows.Course
-	for _, of := range list {
-		row, err := rows.OfProvider(of.Provider, db.encrypter)
+		providers, courses, err := rows.OfConfigurations(after, db.encrypter)
 		if err != nil {
-			return err
-		}
-		providers = append(providers, row)
-		for i, c := range of.Courses {
-			courses = append(courses, rows.OfCourse(of.Provider.Code, i, c))
-		}
-	}
-	return db.write(ctx, "replace providers", func(t *tx) {
-		if t.exec(countChange, over) == 0 {
-			t.fail(errChanged)
+			t.fail(err)
 		}
 		t.exec(deleteCourses)
 		t.exec(deleteProviders)
@@ -158,12 +103,8 @@ func (t *tx) record(acts ...checkout.Act) {
 }
 
 // Keys implements [ports.Configurer].
-func (db *DB) Keys(ctx context.Context) (list []catalogue.Key, err error) {
-	err = db.read(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, rows.Key.Key, selectKeys)
-		return err
-	})
-	return list, wrap(err, "API keys")
+func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
+	return list(ctx, db, "API keys", rows.Key.Key, selectKeys)
 }
 
 // AddKey implements [ports.Configurer].
@@ -179,7 +120,7 @@ func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, act checko
 	return db.write(ctx, "API key "+id, func(t *tx) {
 		if t.exec(revokeKey, rows.Millis(at), id) > 0 {
 			t.record(act)
-		} else if exists, _ := find[value[int64]](t, existsKey, id); exists.v == 0 {
+		} else if !t.reports(existsKey, id) {
 			t.fail(ports.ErrNotFound)
 		}
 	})

@@ -30,20 +30,14 @@ type statement interface {
 	Close() error
 }
 
-// connect opens a connection of a file and runs pragmas on it.
-func connect(path, mode string, pragmas ...string) (*conn, error) {
+// connect opens a connection of a file, with parameters of the driver.
+func connect(path, parameters string) (*conn, error) {
 	name := url.URL{Path: filepath.ToSlash(path)}
-	raw, err := new(sqlite.Driver).Open("file:" + name.EscapedPath() + "?_dqs=0&_txlock=immediate&mode=" + mode)
+	raw, err := new(sqlite.Driver).Open("file:" + name.EscapedPath() + "?_dqs=0&_pragma=busy_timeout(2000)&_pragma=trusted_schema(OFF)&" + parameters)
 	if err != nil {
 		return nil, mapError(err)
 	}
-	c := &conn{raw, map[string]statement{}}
-	for _, pragma := range pragmas {
-		if _, err := c.exec("PRAGMA " + pragma); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-	}
-	return c, nil
+	return &conn{raw, map[string]statement{}}, nil
 }
 
 // Close closes the statements and the connection.
@@ -75,11 +69,7 @@ func (c *conn) exec(text string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	values, err := bound(args)
-	if err != nil {
-		return 0, err
-	}
-	result, err := s.ExecContext(context.Background(), values)
+	result, err := s.ExecContext(context.Background(), bound(args))
 	if err != nil {
 		return 0, mapError(err)
 	}
@@ -92,11 +82,7 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	if err != nil {
 		return err
 	}
-	bindings, err := bound(args)
-	if err != nil {
-		return err
-	}
-	found, err := s.QueryContext(ctx, bindings)
+	found, err := s.QueryContext(ctx, bound(args))
 	if err != nil {
 		return mapError(err)
 	}
@@ -116,30 +102,13 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	return mapError(err)
 }
 
-// bound returns the arguments of a statement: values, or pointers to columns of a row.
-func bound(args []any) ([]driver.NamedValue, error) {
+// bound returns the arguments of a statement: values, or fields of a row.
+func bound(args []any) []driver.NamedValue {
 	values := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
-		switch v := arg.(type) {
-		case *string:
-			arg = *v
-		case *int64:
-			arg = *v
-		case *int:
-			arg = int64(*v)
-		case *bool:
-			arg = *v
-		case int:
-			arg = int64(v)
-		case rows.Column:
-			var err error
-			if arg, err = v.Value(); err != nil {
-				return nil, err
-			}
-		}
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: rows.Value(arg)}
 	}
-	return values, nil
+	return values
 }
 
 // row is a pointer to a row that is scanned.
@@ -148,9 +117,9 @@ type row[R any] interface {
 	Fields() []any
 }
 
-// scan writes the values of the columns of a row to its fields.
-func scan(values []driver.Value, fields []any) error {
-	for i, field := range fields {
+// scan returns a row with the values of its columns.
+func scan[R any, P row[R]](values []driver.Value) (r R, err error) {
+	for i, field := range P(&r).Fields() {
 		n, ok := values[i].(int64)
 		switch p := field.(type) {
 		case *int64:
@@ -165,35 +134,43 @@ func scan(values []driver.Value, fields []any) error {
 			*p, ok = values[i].([]byte)
 			ok = ok || values[i] == nil // the driver's empty bytes
 		case rows.Column:
-			if err := p.Scan(values[i]); err != nil {
-				return fmt.Errorf("column %d: %w", i+1, err)
-			}
-			continue
+			err, ok = p.Scan(values[i]), true
 		}
 		if !ok {
-			return fmt.Errorf("column %d: a %T does not fit a %T", i+1, values[i], field)
+			err = fmt.Errorf("a %T does not fit a %T", values[i], field)
+		}
+		if err != nil {
+			return r, fmt.Errorf("column %d: %w", i+1, err)
 		}
 	}
-	return nil
+	return r, nil
 }
 
-// all returns the rows of a query.
-func all[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) (list []R, err error) {
+// all returns the rows of a query, each as to makes it.
+func all[R, V any, P row[R]](ctx context.Context, c *conn, to func(R) (V, error), query string, args ...any) (list []V, err error) {
 	err = c.query(ctx, query, args, func(values []driver.Value) error {
-		list = append(list, *new(R))
-		return scan(values, P(&list[len(list)-1]).Fields())
+		r, err := scan[R, P](values)
+		if err != nil {
+			return err
+		}
+		v, err := to(r)
+		list = append(list, v)
+		return err
 	})
 	return list, err
 }
 
-// one returns the first row of a query, or ports.ErrNotFound.
-func one[R any, P row[R]](ctx context.Context, c *conn, query string, args ...any) (r R, err error) {
-	list, err := all[R, P](ctx, c, query, args...)
+// itself returns a row as it is.
+func itself[R any](r R) (R, error) { return r, nil }
+
+// one returns the first row of a query as to makes it, or ErrNotFound.
+func one[R, V any, P row[R]](ctx context.Context, c *conn, to func(R) (V, error), query string, args ...any) (v V, err error) {
+	list, err := all[R, V, P](ctx, c, to, query, args...)
 	if err == nil && len(list) == 0 {
 		err = ports.ErrNotFound
 	}
 	if err != nil {
-		return r, err
+		return v, err
 	}
 	return list[0], nil
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -11,10 +12,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// The queries of Find take a provider (” for all) and a limit first, and return a time and a reason before the checkout.
+// The queries of Find take a provider (” for all) and a limit first.
 const (
 	// The newest are sorted by time and id: the first query finds the place from which on they are enough.
-	findNewest = `SELECT created_ms, '', ` + checkoutColumns + ` FROM checkouts
+	findNewest = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
 		WHERE (?1 = '' OR provider_code = ?1) AND place >= coalesce((SELECT min(place) >> 16 << 16 FROM (
 			SELECT place FROM checkouts WHERE ?1 = '' OR provider_code = ?1 ORDER BY place DESC LIMIT ?2)), 0)
 		ORDER BY created_ms DESC, id DESC LIMIT ?2`
@@ -33,18 +34,18 @@ const (
 				WHERE a.number = ?5
 			UNION SELECT place FROM checkouts WHERE consent <> '' AND search >= ?6 AND search < ?7
 			UNION SELECT place FROM checkouts WHERE place >= ?8 AND consent = '' AND search >= ?6 AND search < ?7)
-		SELECT created_ms, '', ` + checkoutColumns + ` FROM checkouts
+		SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
 		WHERE place IN (SELECT place FROM found) AND (?1 = '' OR provider_code = ?1)
 		ORDER BY created_ms DESC, id DESC LIMIT ?2`
 
 	// findAddress takes an address behind a space, and the first place of the last days.
-	findAddress = `SELECT created_ms, '', ` + checkoutColumns + ` FROM checkouts
+	findAddress = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
 		WHERE place IN (SELECT place FROM checkouts INDEXED BY checkouts_search WHERE consent <> '' AND substr(search, -length(?3)) = ?3
 			UNION SELECT place FROM checkouts WHERE place >= ?4 AND consent = '' AND substr(search, -length(?3)) = ?3)
 			AND (?1 = '' OR provider_code = ?1)
 		ORDER BY created_ms DESC, id DESC LIMIT ?2`
 
-	findEvent = `SELECT created_ms, '', ` + checkoutColumns + ` FROM checkouts
+	findEvent = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
 		WHERE (provider_code, id) IN (
 				SELECT provider_code, checkout_id FROM jobs WHERE id = ?3 AND state <> 'pending' AND kind IN ('deliver', 'notify')
 				UNION SELECT provider_code, checkout_id FROM jobs WHERE id = ?3 AND state = 'pending')
@@ -53,18 +54,18 @@ const (
 
 	// The queries for troubles take the first and the last time of its window, and two kinds of jobs or statuses. Of several jobs of a
 	// checkout the first counts.
-	findPending = `SELECT since, reason, ` + checkoutColumns + ` FROM checkouts JOIN (
+	findPending = `SELECT ` + rows.CheckoutColumns + `, since, reason FROM checkouts JOIN (
 			SELECT provider_code AS of, checkout_id, min(created_ms) AS since, failure AS reason FROM jobs
 			WHERE state = 'pending' AND kind IN ('sync', 'end') AND failure <> '' AND (?1 = '' OR provider_code = ?1)
 				AND created_ms >= ?3 AND created_ms < ?4
 			GROUP BY provider_code, checkout_id) ON provider_code = of AND id = checkout_id
 		ORDER BY iif(status = 'confirmed', agreed_first_payment, first_payment), since, id LIMIT ?2`
-	findFailed = `SELECT since, reason, ` + checkoutColumns + ` FROM checkouts JOIN (
+	findFailed = `SELECT ` + rows.CheckoutColumns + `, since, reason FROM checkouts JOIN (
 			SELECT provider_code AS of, checkout_id, min(settled_ms) AS since, failure AS reason FROM jobs
 			WHERE state = 'failed' AND kind = ?5 AND (?1 = '' OR provider_code = ?1) AND settled_ms >= ?3 AND settled_ms < ?4
 			GROUP BY provider_code, checkout_id) ON provider_code = of AND id = checkout_id
 		ORDER BY since, id LIMIT ?2`
-	findAttention = `SELECT attention_ms, '', ` + checkoutColumns + ` FROM checkouts
+	findAttention = `SELECT ` + rows.CheckoutColumns + `, attention_ms, '' FROM checkouts
 		WHERE attention_ms <> 0 AND attention_ms >= ?3 AND attention_ms < ?4 AND status = ?5 AND (?6 OR setup_completed_ms = 0)
 			AND (?7 OR setup_completed_ms <> 0) AND (?1 = '' OR provider_code = ?1)
 		ORDER BY attention_ms, id LIMIT ?2`
@@ -77,33 +78,19 @@ const (
 	countAttention = `SELECT provider_code, count(*), min(attention_ms) FROM checkouts
 		WHERE attention_ms <> 0 AND attention_ms >= ?1 AND attention_ms < ?2 AND status = ?3 AND (?4 OR setup_completed_ms = 0) AND (?5 OR setup_completed_ms <> 0)
 		GROUP BY provider_code`
+
+	insertAct  = `INSERT INTO acts (` + rows.ActColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	selectActs = `SELECT ` + rows.ActColumns + ` FROM acts
+		WHERE (?1 = '' OR provider_code = ?1) AND (?2 = '' OR subject = ?2) AND at_ms >= ?3 ORDER BY at_ms DESC, id DESC LIMIT ?4`
 )
 
-// hit is a checkout that was found.
-type hit struct {
-	since  int64
-	reason string
-	rows.Checkout
-}
-
-func (r *hit) Fields() []any { return append([]any{&r.since, &r.reason}, r.Checkout.Fields()...) }
-
-func (r hit) domain() (checkout.Hit, error) {
-	c, err := r.Checkout.Checkout()
-	return checkout.Hit{Checkout: c, Since: rows.Time(r.since), Reason: r.reason}, err
-}
-
 // Find implements [ports.Desk].
-func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) (list []checkout.Hit, err error) {
+func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	query, args := db.words(q.Words())
 	if q.Trouble != "" {
 		query, args = trouble(q.Trouble, q.Now, findPending, findFailed, findAttention)
 	}
-	err = db.ask(ctx, func(ctx context.Context, c *conn) error {
-		list, err = collect(ctx, c, hit.domain, query, append([]any{q.ProviderCode, limit}, args...)...)
-		return err
-	})
-	return list, wrap(err, "find")
+	return ask(ctx, db, "find", rows.Hit.Hit, query, append([]any{q.ProviderCode, limit}, args...)...)
 }
 
 // words returns the query for a word, with its arguments.
@@ -142,28 +129,29 @@ func trouble(t checkout.Trouble, now time.Time, pending, failed, attention strin
 	return attention, append(args, string(checkout.SetupRequired), completed, !completed)
 }
 
-// count is the number of things of a provider that have a trouble.
-type count struct {
-	provider      string
-	count, oldest int64
+// Troubles implements [ports.Desk].
+func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
+	for _, t := range checkout.Troubles() {
+		to := func(r rows.TroubleCount) (checkout.TroubleCount, error) { return r.Of(t), nil }
+		query, args := trouble(t, now, countPending, countFailed, countAttention)
+		of, err := ask(ctx, db, fmt.Sprint("trouble ", t), to, query, args...)
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, of...)
+	}
+	return counts, nil
 }
 
-func (r *count) Fields() []any { return []any{&r.provider, &r.count, &r.oldest} }
+// Acts implements [ports.Desk].
+func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
+	return ask(ctx, db, "acts", rows.Act.Record, selectActs, f.ProviderCode, f.Subject, since(f.Since), limit)
+}
 
-// Troubles implements [ports.Desk].
-func (db *DB) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
-	err = db.ask(ctx, func(ctx context.Context, c *conn) error {
-		for _, t := range checkout.Troubles() {
-			query, args := trouble(t, now, countPending, countFailed, countAttention)
-			found, err := all[count](ctx, c, query, args...)
-			if err != nil {
-				return fmt.Errorf("trouble %s: %w", t, err)
-			}
-			for _, r := range found {
-				list = append(list, checkout.TroubleCount{Trouble: t, ProviderCode: r.provider, Count: int(r.count), Oldest: rows.Time(r.oldest)})
-			}
-		}
-		return nil
-	})
-	return list, err
+// since returns the first time that a filter admits, as a column has it.
+func since(t time.Time) int64 {
+	if t.IsZero() {
+		return math.MinInt64
+	}
+	return rows.Millis(t)
 }

@@ -10,12 +10,11 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
-	selectExported     = `SELECT ` + checkoutColumns + ` FROM checkouts WHERE ?1 = '' OR lower(email) = lower(?1) ORDER BY place`
-	selectExportedJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE provider_code = ? AND checkout_id = ? ORDER BY position, id`
+	selectExported     = `SELECT ` + rows.CheckoutColumns + ` FROM checkouts WHERE ?1 = '' OR lower(email) = lower(?1) ORDER BY place`
+	selectExportedJobs = `SELECT ` + rows.JobColumns + ` FROM jobs WHERE provider_code = ? AND checkout_id = ? ORDER BY position, id`
 	selectLength       = `SELECT length(bytes) FROM documents WHERE provider_code = ? AND checkout_id = ?`
 )
 
@@ -39,8 +38,8 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 			return nil
 		}
 		err := c.query(ctx, selectExported, []any{email}, func(values []driver.Value) error {
-			var r rows.Checkout
-			if err := scan(values, r.Fields()); err != nil {
+			r, err := scan[rows.Checkout](values)
+			if err != nil {
 				return err
 			}
 			if len(together) > 0 && !together[0].CreatedAt.Equal(r.CreatedAt) {
@@ -60,24 +59,11 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 
 func (db *DB) exportConfiguration(ctx context.Context, c *conn, visit checkout.Visitor) error {
 	configurations, err := db.configurations(ctx, c)
-	if err != nil {
-		return fmt.Errorf("export configurations: %w", err)
+	keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
+	if err := errors.Join(err, keysErr); err != nil {
+		return fmt.Errorf("export configuration: %w", err)
 	}
-	for _, configuration := range configurations {
-		if err := visit.Configuration(configuration); err != nil {
-			return err
-		}
-	}
-	list, err := collect(ctx, c, rows.Key.Key, selectKeys)
-	if err != nil {
-		return fmt.Errorf("export keys: %w", err)
-	}
-	for _, key := range list {
-		if err := visit.Key(key); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rows.Visit(visit, configurations, keys)
 }
 
 // exportCheckout passes everything on record about a checkout to visit.
@@ -96,24 +82,16 @@ func recordOf(ctx context.Context, c *conn, r rows.Checkout) (record checkout.Ch
 	if record.Checkout, err = r.Checkout(); err != nil {
 		return record, err
 	}
-	switch row, err := one[rows.Agreement](ctx, c, selectAgreement, r.ProviderCode, r.ID); {
-	case err == nil:
-		a, err := row.Agreement()
-		if err != nil {
-			return record, err
-		}
+	agreements, err := all(ctx, c, rows.Agreement.Agreement, selectAgreement, r.ProviderCode, r.ID)
+	for _, a := range agreements {
 		record.Agreement = &a
-	case !errors.Is(err, ports.ErrNotFound):
-		return record, err
 	}
-	length, err := one[value[int64]](ctx, c, selectLength, r.ProviderCode, r.ID)
-	if record.Document = int(length.v); err != nil && !errors.Is(err, ports.ErrNotFound) {
-		return record, err
+	lengths, lengthErr := all(ctx, c, itself[value[int64]], selectLength, r.ProviderCode, r.ID)
+	for _, length := range lengths {
+		record.Document = int(length.v)
 	}
-	record.Jobs, err = collect(ctx, c, func(j rows.Job) (checkout.JobRecord, error) { return j.Record(), nil }, selectExportedJobs,
-		r.ProviderCode, r.ID)
-	if err == nil {
-		record.Moments, err = momentsOf(ctx, c, r.ID)
-	}
-	return record, err
+	var jobsErr, momentsErr error
+	record.Jobs, jobsErr = all(ctx, c, rows.Job.Record, selectExportedJobs, r.ProviderCode, r.ID)
+	record.Moments, momentsErr = all(ctx, c, rows.Moment.Moment, selectMoments, r.ProviderCode, r.ID)
+	return record, errors.Join(err, lengthErr, jobsErr, momentsErr)
 }

@@ -20,30 +20,30 @@ const newestFirst = ` ORDER BY created_ms DESC, position DESC, entered DESC LIMI
 
 // The queries for jobs take, behind the filter, a limit, a cursor, and the provider of the checkout. Each has its index.
 const (
-	selectJobs = `SELECT entered, ` + jobColumns + ` FROM jobs
+	selectJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
 		WHERE entered IN (SELECT entered FROM jobs WHERE` + admitted + newestFirst + `)` + newestFirst
 
-	selectJobsOfCheckout = `SELECT entered, ` + jobColumns + ` FROM jobs
+	selectJobsOfCheckout = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
 		WHERE provider_code = ?9 AND checkout_id = ?5 AND` + admitted + newestFirst
 
-	selectPendingJobs = `SELECT entered, ` + jobColumns + ` FROM jobs WHERE state = 'pending' AND` + admitted + newestFirst
+	selectPendingJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE state = 'pending' AND` + admitted + newestFirst
 
-	selectFailedJobs = `SELECT entered, ` + jobColumns + ` FROM jobs WHERE state = 'failed' AND` + admitted + newestFirst
+	selectFailedJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE state = 'failed' AND` + admitted + newestFirst
 
-	selectQueuedJob = `SELECT entered, ` + jobColumns + ` FROM jobs
+	selectQueuedJob = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
 		WHERE entered IN (SELECT entered FROM jobs WHERE id = ?1 AND state <> 'pending' AND kind IN ('deliver', 'notify')
 			UNION ALL SELECT entered FROM jobs WHERE id = ?1 AND state = 'pending') AND` + admitted + newestFirst
 
-	selectEventsAfter = `SELECT entered, ` + jobColumns + ` FROM jobs
+	selectEventsAfter = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
 		WHERE provider_code = ?4 AND kind = 'deliver' AND entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
 
-	selectJobsAfter = `SELECT entered, ` + jobColumns + ` FROM jobs WHERE entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
+	selectJobsAfter = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
 
 	selectBacklog = `SELECT kind, count(*), sum(failed_ms <> 0 OR failure <> ''), min(created_ms) FROM jobs WHERE state = 'pending' GROUP BY kind`
 )
 
 // Jobs implements [ports.Queue]. The cursor of a job is its column entered.
-func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list []checkout.JobRecord, err error) {
+func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	after := int64(-1)
 	if f.After != nil && *f.After != "" {
 		n, err := strconv.ParseUint(string(*f.After), 10, 63)
@@ -52,18 +52,14 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) (list [
 		}
 		after = int64(n)
 	}
-	err = db.read(ctx, func(c *conn) error {
-		list, err = collect(ctx, c, func(j due) (checkout.JobRecord, error) {
-			record := j.Record()
-			if f.After != nil {
-				record.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
-			}
-			return record, nil
-		}, jobQuery(f), f.ID, jsonList(f.Kinds), string(f.State), f.ProviderCode, f.CheckoutID, since(f.Since), limit, after,
-			checkout.ProviderOf(f.CheckoutID))
-		return err
-	})
-	return list, wrap(err, "jobs")
+	return list(ctx, db, "jobs", func(j due) (checkout.JobRecord, error) {
+		record, err := j.Record()
+		if f.After != nil {
+			record.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
+		}
+		return record, err
+	}, jobQuery(f), f.ID, jsonList(f.Kinds), string(f.State), f.ProviderCode, f.CheckoutID, since(f.Since), limit, after,
+		checkout.ProviderOf(f.CheckoutID))
 }
 
 // jobQuery returns the query with the index for a filter.
@@ -85,23 +81,8 @@ func jobQuery(f checkout.JobFilter) string {
 	return selectJobs
 }
 
-// backlog is the pending jobs of one kind.
-type backlog struct {
-	kind                     string
-	waiting, failing, oldest int64
-}
-
-func (r *backlog) Fields() []any { return []any{&r.kind, &r.waiting, &r.failing, &r.oldest} }
-
 // Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	of := map[checkout.JobKind]checkout.Backlog{}
-	err := db.read(ctx, func(c *conn) error {
-		list, err := all[backlog](ctx, c, selectBacklog)
-		for _, b := range list {
-			of[checkout.JobKind(b.kind)] = checkout.Backlog{Waiting: int(b.waiting), Failing: int(b.failing), Oldest: rows.Time(b.oldest)}
-		}
-		return err
-	})
-	return of, err
+	found, err := list(ctx, db, "backlog", itself[rows.Backlog], selectBacklog)
+	return rows.Backlogs(found), err
 }

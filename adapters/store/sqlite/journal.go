@@ -2,41 +2,41 @@ package sqlite
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-const momentColumns = `provider_code, checkout_id, id, position, at_ms, kind, actor, request_id, detail, times`
-
 const (
-	insertMoment = `INSERT INTO moments (` + momentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	insertMoment = `INSERT INTO moments (` + rows.MomentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (provider_code, checkout_id, id) DO UPDATE SET times = times + excluded.times`
 	// noteMoment adds a moment of a checkout that is on record.
-	noteMoment = `INSERT INTO moments (` + momentColumns + `)
+	noteMoment = `INSERT INTO moments (` + rows.MomentColumns + `)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE EXISTS (SELECT 1 FROM checkouts WHERE provider_code = ?1 AND id = ?2)
 		ON CONFLICT (provider_code, checkout_id, id) DO UPDATE SET times = times + excluded.times`
-	selectMoments = `SELECT ` + momentColumns + ` FROM moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position, id`
+	selectMoments = `SELECT ` + rows.MomentColumns + ` FROM moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position, id`
 
 	noteUse = `UPDATE api_keys SET last_used = ?2 WHERE id = ?1 AND last_used < ?2`
 
-	actColumns = `provider_code, at_ms, id, operator, act, subject, reason, changes`
-	insertAct  = `INSERT INTO acts (` + actColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-	selectActs = `SELECT ` + actColumns + ` FROM acts
-		WHERE (?1 = '' OR provider_code = ?1) AND (?2 = '' OR subject = ?2) AND at_ms >= ?3 ORDER BY at_ms DESC, id DESC LIMIT ?4`
+	// selectPage takes the cursor, a limit, and the times before which an event and another job was settled.
+	selectPage = `SELECT id, status, created_ms, erased_ms, EXISTS (
+			SELECT 1 FROM jobs AS j WHERE j.provider_code = c.provider_code AND j.checkout_id = c.id AND +j.state <> 'pending'
+				AND +j.kind <> 'sync' AND j.settled_ms < iif(j.kind = 'deliver', ?4, ?5))
+		FROM checkouts AS c WHERE (provider_code, id) > (?1, ?2) ORDER BY provider_code, id LIMIT ?3`
+	// deleteJobs takes the checkout and these times.
+	deleteJobs = `DELETE FROM jobs WHERE provider_code = ? AND checkout_id = ? AND state <> 'pending' AND kind <> 'sync'
+		AND settled_ms < iif(kind = 'deliver', ?, ?)`
+
+	keepSandboxRecord   = `INSERT INTO sandbox_records (name, data) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`
+	selectSandboxRecord = `SELECT data FROM sandbox_records WHERE name = ?`
+	dropSandboxRecords  = `DELETE FROM sandbox_records WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1`
 )
 
 // Note implements [ports.Journal].
 func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
-	var list []rows.Moment
-	for i, n := range moments {
-		m := checkout.NumberMoments([]checkout.Moment{n.Moment}, checkout.FirstPosition(n.Moment.At)+int64(i))[0]
-		list = append(list, rows.OfMoment(checkout.ProviderOf(n.CheckoutID), n.CheckoutID, m))
-	}
 	return db.write(ctx, "note moments", func(t *tx) {
-		insert(t, noteMoment, list...)
+		insert(t, noteMoment, rows.OfNoted(moments)...)
 		for _, u := range uses {
 			t.exec(noteUse, u.KeyID, u.Day)
 		}
@@ -44,32 +44,42 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 }
 
 // Moments implements [ports.Journal].
-func (db *DB) Moments(ctx context.Context, checkoutID string) (list []checkout.Moment, err error) {
-	err = db.read(ctx, func(c *conn) error {
-		list, err = momentsOf(ctx, c, checkoutID)
-		return err
-	})
-	return list, wrap(err, "moments of "+checkoutID)
+func (db *DB) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
+	return list(ctx, db, "moments of "+checkoutID, rows.Moment.Moment, selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
-func momentsOf(ctx context.Context, c *conn, checkoutID string) ([]checkout.Moment, error) {
-	return collect(ctx, c, func(r rows.Moment) (checkout.Moment, error) { return r.Moment(), nil }, selectMoments,
-		checkout.ProviderOf(checkoutID), checkoutID)
-}
-
-// Acts implements [ports.Desk].
-func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) (list []checkout.Act, err error) {
-	err = db.ask(ctx, func(ctx context.Context, c *conn) error {
-		list, err = collect(ctx, c, rows.Act.Record, selectActs, f.ProviderCode, f.Subject, since(f.Since), limit)
-		return err
-	})
-	return list, wrap(err, "acts")
-}
-
-// since returns the first time that a filter admits, as a column has it.
-func since(t time.Time) int64 {
-	if t.IsZero() {
-		return math.MinInt64
+// OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
+func (db *DB) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
+	now := db.now()
+	events, others := rows.Millis(now.Add(-checkout.EventsKept)), rows.Millis(now.Add(-checkout.JobsKept))
+	page, err := list(ctx, db, "old checkouts", itself[rows.Kept], selectPage, checkout.ProviderOf(cursor), cursor, limit+1, events, others)
+	if err != nil {
+		return nil, "", err
 	}
-	return rows.Millis(t)
+	ids, withOldJobs, next := rows.Old(page, limit, confirmed, open)
+	if len(withOldJobs) > 0 {
+		err = db.write(ctx, "delete old jobs", func(t *tx) {
+			for _, id := range withOldJobs {
+				t.exec(deleteJobs, checkout.ProviderOf(id), id, events, others)
+			}
+		})
+	}
+	return ids, next, err
+}
+
+// KeepSandboxRecord stores a record of the fake processor under a name, unless there is one already: that stays.
+func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
+	data = append([]byte{}, data...)
+	return db.write(ctx, "sandbox record "+name, func(t *tx) { t.exec(keepSandboxRecord, name, data) })
+}
+
+// SandboxRecord returns the record under a name, or ports.ErrNotFound.
+func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
+	r, err := get(ctx, db, "sandbox record "+name, itself[value[[]byte]], selectSandboxRecord, name)
+	return r.v, err
+}
+
+// DropSandboxRecords removes the records under the names with a prefix.
+func (db *DB) DropSandboxRecords(ctx context.Context, prefix string) error {
+	return db.write(ctx, "sandbox records "+prefix, func(t *tx) { t.exec(dropSandboxRecords, prefix) })
 }

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -68,22 +67,17 @@ type DB struct {
 // first, the webhook secrets are encrypted again under the first. Damage is looked for in a file of up to 16 MB; in a larger one Backup
 // looks.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
-	}
 	clock := o.Now
 	if clock == nil {
 		clock = time.Now
 	}
 	db := &DB{path: path, now: func() time.Time { return clock().UTC().Truncate(time.Millisecond) }}
+	open := db.open
 	if o.ReadOnly {
-		err = db.openReadOnly(ctx)
-	} else {
-		err = db.open(ctx, o)
+		open = db.openReadOnly
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, inaccessible(err)), db.Close())
+	if err := open(ctx, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, inaccessible(damaged(err))), db.Close())
 	}
 	return db, nil
 }
@@ -99,67 +93,71 @@ func inaccessible(err error) error {
 	return err
 }
 
-// pragmas of the writer: the log is checkpointed every 16 MB, so that a page that many commits change is copied into the file once. If
-// a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a person's.
-func pragmas() []string {
-	return []string{"busy_timeout = 2000", "synchronous = FULL", "wal_autocheckpoint = 4000", "journal_size_limit = 33554432",
-		"secure_delete = ON", "trusted_schema = OFF"}
-}
+// forWriting are the parameters of the writer: the log is checkpointed every 16 MB, so that a page that many commits change is copied
+// into the file once. If a long read made the log grow, it is truncated to 32 MB. What is deleted is overwritten: it may be a person's.
+const forWriting = "mode=rw&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)&_pragma=journal_size_limit(33554432)&_pragma=secure_delete(ON)"
 
 func (db *DB) open(ctx context.Context, o Options) error {
 	request := secrets.Request{Environment: o.Environment, Secrets: o.Secrets, Rand: o.Rand}
 	if err := request.Check(); err != nil {
 		return err
 	}
-	if err := createFile(db.path); err != nil {
-		return err
-	}
-	p, err := placeOf(db.path)
+	path, err := find(db.path, true)
 	if err != nil {
 		return err
 	}
-	c, err := p.connect("rw", pragmas()...)
+	p, err := placeOf(path, "")
 	if err != nil {
-		return damaged(err)
+		return err
+	}
+	c, err := p.connect(forWriting)
+	if err != nil {
+		return err
 	}
 	if err = setUp(ctx, c); err == nil {
-		p, err = p.withLog()
+		p, err = placeOf(path, "", "-wal", "-shm")
 	}
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
-	db.writer = newWriter(c, p)
-	db.readers = newReaders(p, "ro")
+	db.writer, db.readers = newWriter(c, p), newReaders(p, "ro")
 	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}
-	return db.makePrivate(o.OnExposed)
+	for _, name := range []string{path, path + "-wal", path + "-shm", db.path + secretSuffix} { // which somebody may have made before
+		exposed, err := privatefile.Protect(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it
+		case err != nil:
+			return err
+		case exposed && o.OnExposed != nil:
+			o.OnExposed(name)
+		}
+	}
+	return nil
 }
 
 // openReadOnly opens a store to read it. A disk that cannot be written may have a store without a log, which SQLite opens only as a
 // file that never changes.
-func (db *DB) openReadOnly(ctx context.Context) error {
-	p, err := placeOf(db.path)
+func (db *DB) openReadOnly(ctx context.Context, _ Options) error {
+	path, err := find(db.path, false)
 	if err != nil {
 		return err
 	}
-	if err := checkLog(db.path); err != nil {
+	p, err := placeOf(path, "")
+	if err != nil {
 		return err
 	}
 	mode := "ro"
-	if logged, err := exists(db.path + "-wal"); err == nil && !logged && !writable(filepath.Dir(db.path)) {
+	if !exists(path+"-wal") && !writable(filepath.Dir(path)) {
 		mode = "ro&immutable=1"
 	}
 	db.readers = newReaders(p, mode)
 	return db.read(ctx, func(c *conn) error {
-		f, err := headerOf(ctx, c)
-		if err == nil {
-			err = f.check()
-		}
-		if err != nil {
+		if err := checkHeader(ctx, c); err != nil {
 			return err
 		}
-		s, err := one[stamp](ctx, c, selectStamp)
+		s, err := one(ctx, c, itself[stamp], selectStamp)
 		db.environment = catalogue.Environment(s.environment)
 		return err
 	})
@@ -169,21 +167,6 @@ func (db *DB) openReadOnly(ctx context.Context) error {
 func writable(folder string) bool {
 	f, err := privatefile.New(folder)
 	return err == nil && f.Close() == nil
-}
-
-// createFile makes the file, readable by its owner only, unless there is one. SQLite gives its log and its shared memory the same mode.
-func createFile(path string) error {
-	if err := checkLog(path); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return nil
-	case err != nil:
-		return err
-	}
-	return f.Close()
 }
 
 //go:embed schema.sql
@@ -200,7 +183,7 @@ const (
 // setUp checks the file, turns write-ahead logging on, and makes the schema of a new store. Only a store's file is changed. Of processes
 // that make one store at once, one does, and the others wait.
 func setUp(ctx context.Context, c *conn) error {
-	f, err := headerOf(ctx, c)
+	f, err := one(ctx, c, itself[header], selectHeader)
 	if err == nil && f != (header{size: f.size}) {
 		err = f.check()
 	}
@@ -219,10 +202,10 @@ func setUp(ctx context.Context, c *conn) error {
 	if err == nil {
 		_, err = c.exec(begin)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		f, err = one(ctx, c, itself[header], selectHeader)
 	}
-	if f, err = headerOf(ctx, c); err == nil && f.tables == 0 {
+	if err == nil && f.tables == 0 {
 		_, err = c.exec(schema)
 	} else if err == nil {
 		err = f.check()
@@ -238,14 +221,11 @@ type header struct{ application, version, tables, size int64 }
 
 func (h *header) Fields() []any { return []any{&h.application, &h.version, &h.tables, &h.size} }
 
-func headerOf(ctx context.Context, c *conn) (header, error) {
-	f, err := one[header](ctx, c, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema), page_count * page_size
-		FROM pragma_application_id, pragma_user_version, pragma_page_count, pragma_page_size`)
-	return f, damaged(err)
-}
+const selectHeader = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema), page_count * page_size
+	FROM pragma_application_id, pragma_user_version, pragma_page_count, pragma_page_size`
 
 // check returns an error unless the file is a store of this program.
-func (h *header) check() error {
+func (h header) check() error {
 	switch {
 	case h.application != applicationID:
 		return errors.New("a file that is not of Provider Checkout")
@@ -253,6 +233,14 @@ func (h *header) check() error {
 		return fmt.Errorf("its schema has version %d, and this program has version %d: use the program that made it", h.version, schemaVersion)
 	}
 	return nil
+}
+
+func checkHeader(ctx context.Context, c *conn) error {
+	f, err := one(ctx, c, itself[header], selectHeader)
+	if err == nil {
+		err = f.check()
+	}
+	return err
 }
 
 // ErrDamaged is wrapped by errors about a damaged file.
@@ -271,26 +259,11 @@ func damaged(err error) error {
 
 // checkPages runs a PRAGMA quick_check or integrity_check. Damage that no query happens to read would otherwise stay unnoticed.
 func checkPages(ctx context.Context, c *conn, pragma string) error {
-	verdict, err := one[value[string]](ctx, c, pragma)
+	verdict, err := one(ctx, c, itself[value[string]], pragma)
 	if err == nil && verdict.v != "ok" {
 		err = fmt.Errorf("%w: %s", ErrDamaged, strings.Join(strings.Fields(verdict.v), " "))
 	}
-	return damaged(err)
-}
-
-// makePrivate keeps others from opening the files of the store, which somebody may have made before Open could.
-func (db *DB) makePrivate(onExposed func(path string)) error {
-	for _, suffix := range []string{"", "-wal", "-shm", secretSuffix} {
-		exposed, err := privatefile.Protect(db.path + suffix)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it
-		case err != nil:
-			return err
-		case exposed && onExposed != nil:
-			onExposed(db.path + suffix)
-		}
-	}
-	return nil
+	return err
 }
 
 // Environment returns the environment that is recorded; "" before the first.

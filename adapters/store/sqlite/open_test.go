@@ -59,7 +59,7 @@ func hasKey(t *testing.T, db *DB, k catalogue.Key) {
 func TestThePragmasOfTheConnectionsAreAsTheyWereSet(t *testing.T) {
 	db := open(t, file(t), Options{})
 	want := map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "2000", "wal_autocheckpoint": "4000",
-		"journal_size_limit": "33554432", "secure_delete": "1", "trusted_schema": "0", "query_only": "0"}
+		"journal_size_limit": "33554432", "secure_delete": "1", "trusted_schema": "0"}
 	read := func(c *conn) error {
 		for pragma, want := range want {
 			err := c.query(t.Context(), `PRAGMA `+pragma, nil, func(values []driver.Value) error {
@@ -73,7 +73,7 @@ func TestThePragmasOfTheConnectionsAreAsTheyWereSet(t *testing.T) {
 		return nil
 	}
 	must(t, db.exclusively(t.Context(), read))
-	want = map[string]string{"journal_mode": "wal", "busy_timeout": "2000", "cache_size": "-1024", "query_only": "1", "trusted_schema": "0"}
+	want = map[string]string{"journal_mode": "wal", "busy_timeout": "2000", "trusted_schema": "0"}
 	must(t, db.read(t.Context(), read))
 }
 

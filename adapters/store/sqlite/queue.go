@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -12,21 +11,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-const jobColumns = `provider_code, checkout_id, id, kind, position, request_id, name, body, try, created_ms, due_ms, state, again, token,
-	leased_until_ms, attempts, cursor, failed_ms, failure, receipt, settled_ms`
-
 const (
-	insertJob = `INSERT INTO jobs (entered, ` + jobColumns + `)
+	insertJob = `INSERT INTO jobs (entered, ` + rows.JobColumns + `)
 		VALUES ((SELECT max(?, 1 + ifnull(max(entered), 0)) FROM jobs), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertNotice = `INSERT INTO jobs (entered, ` + jobColumns + `)
-		VALUES ((SELECT max(?, 1 + ifnull(max(entered), 0)) FROM jobs), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
+	insertNotice  = insertJob + ` ON CONFLICT (provider_code, checkout_id, id) DO NOTHING`
 	hastenNotices = `UPDATE jobs SET due_ms = ?1
 		WHERE provider_code = ?2 AND checkout_id = ?3 AND +kind = 'notify' AND +state = 'pending' AND due_ms > ?1`
-	updateJob = `UPDATE jobs SET position = ?, request_id = ?, name = ?, body = ?, try = ?, created_ms = ?, due_ms = ?, state = ?,
-			again = ?, token = ?, leased_until_ms = ?, attempts = ?, cursor = ?, failed_ms = ?, failure = ?, receipt = ?, settled_ms = ?
+	updateJob = `UPDATE jobs SET (` + rows.JobStateColumns + `) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		WHERE provider_code = ? AND checkout_id = ? AND id = ?`
-	selectJob = `SELECT ` + jobColumns + ` FROM jobs WHERE provider_code = ? AND checkout_id = ? AND id = ?`
+	selectJob = `SELECT ` + rows.JobColumns + ` FROM jobs WHERE provider_code = ? AND checkout_id = ? AND id = ?`
 
 	existsPendingEvent = `SELECT EXISTS (SELECT 1 FROM jobs
 		WHERE provider_code = ? AND checkout_id = ? AND +kind = 'deliver' AND +state = 'pending')`
@@ -34,7 +27,7 @@ const (
 
 	// selectDue takes a kind, the first and the last time due, the times between which a lease holds, whether the jobs are queued,
 	// the providers that are left out, as JSON, and a limit. The signs keep the index of pending jobs for the outer query.
-	selectDue = `SELECT entered, ` + jobColumns + ` FROM jobs AS j
+	selectDue = `SELECT entered, ` + rows.JobColumns + ` FROM jobs AS j
 		WHERE state = 'pending' AND kind = ?1 AND due_ms BETWEEN ?2 AND ?3 AND leased_until_ms NOT BETWEEN ?4 AND ?5
 			AND (?6 = 0 OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
 				AND +e.kind = j.kind AND +e.state = 'pending' AND e.position < j.position))
@@ -60,100 +53,68 @@ const (
 		WHERE provider_code = ?1 AND checkout_id = ?2 AND id = ?3 AND token = ?4 AND state = 'pending'`
 )
 
-// entering is a job that enters with a change, as its row.
-type entering struct {
-	rows.Job
-	kind   checkout.JobKind
-	direct bool // its caller attempts it, if it can have the lease
-}
-
-// enter writes the jobs of the entry, and leases the jobs that its caller attempts.
-func (e *entry) enter(t *tx, isNew bool) (leases []checkout.Lease) {
-	behind := false // an event that is pending
-	if !isNew && e.hold > 0 && len(e.jobs) > 0 {
-		found, _ := find[value[int64]](t, existsPendingEvent, e.provider, e.checkout)
-		behind = found.v == 1
-	}
-	for _, j := range e.jobs {
+// enter writes the jobs of a change, and leases the jobs that its caller attempts.
+func (t *tx) enter(jobs []checkout.Job, isNew bool, now time.Time, hold time.Duration) (leases []checkout.Lease) {
+	// an event of an earlier change is pending
+	behind := !isNew && hold > 0 && len(jobs) > 0 && t.reports(existsPendingEvent, jobs[0].ProviderCode, jobs[0].CheckoutID)
+	for _, j := range jobs {
+		r, write := rows.OfJob(j, now), t.insertJob
 		switch {
-		case !isNew && j.kind == checkout.JobNotify:
-			if t.exec(insertNotice, e.entering(j.Job)...) > 0 {
-				t.exec(hastenNotices, rows.Millis(e.now), j.ProviderCode, j.CheckoutID)
+		case !isNew && j.Kind == checkout.JobNotify:
+			if t.exec(insertNotice, entering(r, now)...) > 0 {
+				t.exec(hastenNotices, rows.Millis(now), j.ProviderCode, j.CheckoutID)
 			}
 			continue
-		case !isNew && !j.kind.Queued():
-			if known, ok := find[rows.Job](t, selectJob, j.ProviderCode, j.CheckoutID, j.ID); ok {
-				leased := e.lease(armed(known, j.Job), j.direct && !leased(known, e.now), &leases)
-				t.overwrite(leased)
-				continue
+		case !isNew && !j.Kind.Queued():
+			if known, found := first[rows.Job](t, selectJob, j.ProviderCode, j.CheckoutID, j.ID); found {
+				known.Arm(r)
+				r, write = known, t.overwrite
 			}
 		}
-		direct := j.direct && !(behind && j.kind == checkout.JobDeliver)
-		t.exec(insertJob, e.entering(e.lease(j.Job, direct, &leases))...)
+		if hold > 0 && j.Kind.Direct() && j.Due.IsZero() && !j.Unsent && !(behind && j.Kind == checkout.JobDeliver) && !r.IsLeased(now) {
+			leases = append(leases, r.LeaseAt(now, hold))
+		}
+		write(r, now)
+	}
+	if t.err != nil {
+		return nil
 	}
 	return leases
 }
 
 // entering returns the arguments to insert a job.
-func (e *entry) entering(r rows.Job) []any { return append([]any{e.now.UnixMicro()}, r.Fields()...) }
+func entering(r rows.Job, now time.Time) []any { return append([]any{now.UnixMicro()}, r.Fields()...) }
 
-// lease returns a row as it is leased to the caller that attempts it.
-func (e *entry) lease(r rows.Job, direct bool, leases *[]checkout.Lease) rows.Job {
-	if direct {
-		*leases = append(*leases, r.Lease(e.hold))
-		r.Token, r.Again, r.LeasedUntilMS = r.Token+1, false, rows.Millis(e.now.Add(e.hold))
-	}
-	return r
-}
+func (t *tx) insertJob(r rows.Job, now time.Time) { t.exec(insertJob, entering(r, now)...) }
 
 // overwrite writes a job on record.
-func (t *tx) overwrite(r rows.Job) {
-	t.exec(updateJob, append(r.Fields()[4:], r.ProviderCode, r.CheckoutID, r.ID)...)
-}
-
-// leased reports whether a job has a lease. A lease that ends too far ahead was set by a wrong clock.
-func leased(r rows.Job, now time.Time) bool {
-	return r.LeasedUntilMS > rows.Millis(now) && r.LeasedUntilMS <= rows.Millis(now.Add(checkout.MaxLease))
-}
-
-// armed returns a job on record as it is once another is entered. A queued job keeps its attempts.
-func armed(known, given rows.Job) rows.Job {
-	switch {
-	case known.State == string(checkout.JobPending):
-		known.DueMS = min(known.DueMS, given.DueMS)
-	case checkout.JobKind(known.Kind).Queued():
-		known.DueMS, known.SettledMS = given.DueMS, 0
-	default:
-		given.Token, given.Cursor, given.LeasedUntilMS = known.Token, known.Cursor, known.LeasedUntilMS
-		known = given
-	}
-	known.State, known.Again = string(checkout.JobPending), !checkout.JobKind(known.Kind).Queued()
-	return known
+func (t *tx) overwrite(r rows.Job, _ time.Time) {
+	t.exec(updateJob, append(r.UpdateFields(), r.ProviderCode, r.CheckoutID, r.ID)...)
 }
 
 // Enqueue implements [ports.Queue].
 func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (count int, err error) {
-	jobs = slices.Clone(jobs)
-	for i, j := range jobs {
-		jobs[i].Position = checkout.FirstPosition(j.CreatedAt) + int64(i)
-	}
-	e := db.entryOf(checkout.Change{Jobs: jobs, Act: act}, 0)
+	now := db.now()
 	err = db.write(ctx, "enqueue jobs", func(t *tx) {
 		count = 0
-		for _, j := range e.jobs {
-			known, ok := find[rows.Job](t, selectJob, j.ProviderCode, j.CheckoutID, j.ID)
-			exists, _ := find[value[int64]](t, existsCheckout, j.ProviderCode, j.CheckoutID)
+		for i, j := range jobs {
+			j.Position = checkout.FirstPosition(j.CreatedAt) + int64(i)
+			r, queued := rows.OfJob(j, now), j.Kind.Queued()
+			known, isKnown := first[rows.Job](t, selectJob, j.ProviderCode, j.CheckoutID, j.ID)
 			switch {
-			case ok && (!j.kind.Queued() || known.Record().Retries()):
-				t.overwrite(armed(known, j.Job))
-			case j.kind.Queued(), j.CheckoutID != "" && exists.v == 0:
+			case isKnown && (!queued || known.Retries()):
+				known.Arm(r)
+				t.overwrite(known, now)
+			case queued, j.CheckoutID != "" && !t.reports(existsCheckout, j.ProviderCode, j.CheckoutID):
 				continue
 			default:
-				t.exec(insertJob, e.entering(j.Job)...)
+				t.insertJob(r, now)
 			}
 			count++
 		}
-		insert(t, insertAct, e.act...)
+		if act != nil {
+			t.record(*act)
+		}
 	})
 	return count, err
 }
@@ -180,7 +141,7 @@ func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout
 	err = db.write(ctx, "lease jobs", func(t *tx) {
 		leases = nil
 		for _, j := range found {
-			if t.exec(lease, j.entered, rows.Millis(now.Add(q.For)), j.Token, j.DueMS, j.LeasedUntilMS, checkout.JobKind(j.Kind).Queued()) > 0 {
+			if t.exec(lease, j.entered, rows.Millis(now.Add(q.For)), j.Token, j.DueMS, j.LeasedUntilMS, j.Kind.Queued()) > 0 {
 				leases = append(leases, j.Lease(q.For))
 			}
 		}
@@ -204,7 +165,7 @@ func selectDueJobs(ctx context.Context, c *conn, q checkout.JobQuery, now time.T
 			if left <= 0 {
 				break
 			}
-			list, err := all[due](ctx, c, selectDue, string(kind), between[0], between[1], rows.Millis(now)+1,
+			list, err := all(ctx, c, itself[due], selectDue, string(kind), between[0], between[1], rows.Millis(now)+1,
 				rows.Millis(now.Add(checkout.MaxLease)), kind.Queued(), jsonList(except), left)
 			if err != nil {
 				return nil, fmt.Errorf("due jobs of kind %s: %w", kind, err)
@@ -238,17 +199,11 @@ func (db *DB) hold(ctx context.Context, l checkout.Lease, run func(*tx) (changed
 // Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	now, j := db.now(), l.Job
-	var moments []rows.Moment
-	if len(o.Moments) > 0 {
-		for _, m := range checkout.NumberMoments(o.Moments, checkout.FirstPosition(o.Moments[0].At)) {
-			moments = append(moments, rows.OfMoment(j.ProviderCode, j.CheckoutID, m))
-		}
-	}
 	return db.hold(ctx, l, func(t *tx) int64 {
 		changed := t.exec(settle, j.ProviderCode, j.CheckoutID, j.ID, l.Token, string(o.State), rows.Millis(now.Add(o.Pause)), rows.Millis(now),
 			o.Attempts, o.Cursor, rows.Millis(o.Failure.At), o.Failure.Reason, o.Receipt)
 		if changed > 0 {
-			insert(t, noteMoment, moments...)
+			insert(t, noteMoment, rows.OfOutcome(j, o)...)
 		}
 		return changed
 	})

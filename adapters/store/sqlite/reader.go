@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// readers are the connections that read. Each is opened when it is first needed, and caches a megabyte of pages.
+// readers are the connections that read. Each is opened when it is first needed.
 type readers struct {
 	place place
 	mode  string
@@ -26,7 +26,7 @@ func newReaders(p place, mode string) *readers {
 }
 
 // read calls f with a connection that reads.
-func (db *DB) read(ctx context.Context, f func(*conn) error) error {
+func (db *DB) read(ctx context.Context, f func(*conn) error) (err error) {
 	r := db.readers
 	var c *conn
 	var open bool
@@ -38,51 +38,45 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error {
 	if !open {
 		return errClosed
 	}
+	defer func() { r.idle <- c }()
 	if c == nil {
-		var err error
-		if c, err = r.place.connect(r.mode, "busy_timeout = 2000", "cache_size = -1024", "query_only = ON", "trusted_schema = OFF"); err != nil {
-			r.idle <- nil
+		if c, err = r.place.connect("mode=" + r.mode); err != nil {
 			return damaged(err)
 		}
 	}
-	defer func() { r.idle <- c }()
 	return f(c)
 }
 
 // questionTime bounds a question of an operator.
 const questionTime = 2 * time.Second
 
-// ask is read for a question about all checkouts.
-func (db *DB) ask(ctx context.Context, f func(context.Context, *conn) error) error {
+// ask is list for a question about all checkouts.
+func ask[R, V any, P row[R]](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) ([]V, error) {
 	short, cancel := context.WithTimeout(ctx, questionTime)
 	defer cancel()
-	err := db.read(short, func(c *conn) error { return f(short, c) })
+	found, err := list[R, V, P](short, db, what, to, query, args...)
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the question takes too long: %w", ports.ErrBusy)
+		return nil, fmt.Errorf("%s: the question takes too long: %w", what, ports.ErrBusy)
 	}
-	return err
+	return found, err
 }
 
-// get returns the first row of a query as a value of the domain.
-func get[R, V any, P row[R]](ctx context.Context, db *DB, what string, convert func(R) (V, error), query string, args ...any) (v V, err error) {
+// get returns the first row of a query as to makes it, or ErrNotFound.
+func get[R, V any, P row[R]](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) (v V, err error) {
 	err = db.read(ctx, func(c *conn) error {
-		r, err := one[R, P](ctx, c, query, args...)
-		if err == nil {
-			v, err = convert(r)
-		}
+		v, err = one[R, V, P](ctx, c, to, query, args...)
 		return err
 	})
 	return v, wrap(err, what)
 }
 
-// collect returns the rows of a query as values of the domain.
-func collect[R, V any, P row[R]](ctx context.Context, c *conn, convert func(R) (V, error), query string, args ...any) (list []V, err error) {
-	found, err := all[R, P](ctx, c, query, args...)
-	for _, r := range found {
-		v, convertErr := convert(r)
-		list, err = append(list, v), errors.Join(err, convertErr)
-	}
-	return list, err
+// list returns the rows of a query, each as to makes it.
+func list[R, V any, P row[R]](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) (list []V, err error) {
+	err = db.read(ctx, func(c *conn) error {
+		list, err = all[R, V, P](ctx, c, to, query, args...)
+		return err
+	})
+	return list, wrap(err, what)
 }
 
 // wrap says what an error is about.

@@ -5,24 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// writeMark writes the mark that the file has.
-const writeMark = `PRAGMA application_id = 0x50436b31`
-
 // Ready implements [ports.Store]. It writes the file's mark again, because SQLite writes nothing for an UPDATE that changes nothing.
 func (db *DB) Ready(ctx context.Context) error {
-	err := db.writer.do(ctx, false, func(t *tx) { t.exec(writeMark) })
+	err := db.do(ctx, false, func(t *tx) { t.exec(`PRAGMA application_id = 0x50436b31`) })
 	if err == nil {
-		err = checkRoom(db.writer.place.folder)
+		err = checkRoom(filepath.Dir(db.writer.place.path))
 	}
-	if err != nil {
-		return fmt.Errorf("write to store %s: %w", db.path, err)
-	}
-	return nil
+	return wrap(err, "write to store "+db.path)
 }
 
 // room is the number of bytes that a ready store can still write: a few confirms with their documents.
@@ -52,18 +47,10 @@ func (db *DB) Scrub(ctx context.Context) error {
 		if _, err := c.exec(`VACUUM`); err != nil {
 			return fmt.Errorf("write the file anew: %w", err)
 		}
-		log, err := one[checkpoint](ctx, c, `PRAGMA wal_checkpoint(TRUNCATE)`)
-		if err == nil && log.busy != 0 {
+		busy, err := one(ctx, c, itself[value[int64]], `PRAGMA wal_checkpoint(TRUNCATE)`)
+		if err == nil && busy.v != 0 {
 			err = fmt.Errorf("others read: %w", ports.ErrBusy)
 		}
-		if err != nil {
-			return fmt.Errorf("empty the log: %w", err)
-		}
-		return nil
+		return wrap(err, "empty the log")
 	})
 }
-
-// checkpoint is the result of a checkpoint.
-type checkpoint struct{ busy, pages, copied int64 }
-
-func (r *checkpoint) Fields() []any { return []any{&r.busy, &r.pages, &r.copied} }

@@ -8,10 +8,9 @@ PRAGMA user_version = 1;            -- of this schema; a program opens no other
 CREATE TABLE store (
 	id                 INTEGER PRIMARY KEY CHECK (id = 1),
 	environment        TEXT NOT NULL CHECK (environment IN ('', 'sandbox', 'production')), -- '' until a server stamps it
-	secret_fingerprint TEXT NOT NULL, -- of the secret that encrypts; '' until one does
-	configuration      INTEGER NOT NULL -- the number of changes of providers and courses
+	secret_fingerprint TEXT NOT NULL -- of the secret that encrypts; '' until one does
 ) STRICT;
-INSERT INTO store (id, environment, secret_fingerprint, configuration) VALUES (1, '', '', 0);
+INSERT INTO store (id, environment, secret_fingerprint) VALUES (1, '', '');
 
 CREATE TABLE providers (
 	code                    TEXT NOT NULL PRIMARY KEY,

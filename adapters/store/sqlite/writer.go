@@ -26,23 +26,25 @@ const (
 type writer struct {
 	conn    *conn
 	place   place
-	writes  chan *write
-	alone   chan *write // which run outside of a transaction
-	once    sync.Once   // for close
+	writes  chan *tx
+	alone   chan *tx  // which run outside of a transaction
+	once    sync.Once // for close
 	closed  chan struct{}
 	running sync.WaitGroup
 	onGroup func(writes int) // called with the size of each group; may be nil
 }
 
-// write is a call that writes, with its latest attempt.
-type write struct {
-	run  func(*tx)
-	tx   tx
-	done chan struct{} // closed when the outcome is known
+// tx is a call that writes, and the transaction as it sees it. After its first error it does nothing.
+type tx struct {
+	*conn
+	run   func(*tx)
+	done  chan struct{} // closed when the outcome is known
+	err   error
+	dirty bool // it has changed something, or failed in a way that may have ended the transaction
 }
 
 func newWriter(c *conn, p place) *writer {
-	w := &writer{conn: c, place: p, writes: make(chan *write), alone: make(chan *write), closed: make(chan struct{})}
+	w := &writer{conn: c, place: p, writes: make(chan *tx), alone: make(chan *tx), closed: make(chan struct{})}
 	w.running.Go(w.serve)
 	return w
 }
@@ -51,18 +53,17 @@ func newWriter(c *conn, p place) *writer {
 func (w *writer) serve() {
 	for {
 		select {
-		case job := <-w.writes:
-			group := w.waiting([]*write{job})
+		case t := <-w.writes:
+			group := w.waiting([]*tx{t})
 			w.transaction(group)
-			for _, job := range group {
-				close(job.done)
+			for _, t := range group {
+				close(t.done)
 			}
-		case job := <-w.alone:
-			job.tx = tx{conn: w.conn, err: w.place.check()}
-			if job.tx.err == nil {
-				job.attempt()
+		case t := <-w.alone:
+			if t.err = w.place.check(); t.err == nil {
+				t.attempt()
 			}
-			close(job.done)
+			close(t.done)
 		case <-w.closed:
 			return
 		}
@@ -70,11 +71,11 @@ func (w *writer) serve() {
 }
 
 // waiting adds the writes that wait to a group.
-func (w *writer) waiting(group []*write) []*write {
+func (w *writer) waiting(group []*tx) []*tx {
 	for len(group) < maxGroup {
 		select {
-		case job := <-w.writes:
-			group = append(group, job)
+		case t := <-w.writes:
+			group = append(group, t)
 		default:
 			return group
 		}
@@ -83,20 +84,20 @@ func (w *writer) waiting(group []*write) []*write {
 }
 
 // transaction runs writes in one transaction, and gives each its outcome.
-func (w *writer) transaction(jobs []*write) {
-	for _, job := range jobs {
-		job.tx = tx{conn: w.conn}
+func (w *writer) transaction(group []*tx) {
+	for _, t := range group {
+		t.err, t.dirty = nil, false
 	}
-	if err := w.attempt(jobs); err != nil {
-		for _, job := range jobs {
-			job.tx.fail(err)
+	if err := w.attempt(group); err != nil {
+		for _, t := range group {
+			t.fail(err)
 		}
 	}
 }
 
 // attempt runs writes in one transaction. Its error is the outcome of every write that has no own error. A write that fails before it has
 // changed anything fails alone; where one fails later, the transaction is rolled back, and each write gets its own.
-func (w *writer) attempt(jobs []*write) error {
+func (w *writer) attempt(group []*tx) error {
 	if err := w.place.check(); err != nil {
 		return err
 	}
@@ -104,15 +105,15 @@ func (w *writer) attempt(jobs []*write) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	succeeded := 0
-	for _, job := range jobs {
-		job.attempt()
+	for _, t := range group {
+		t.attempt()
 		switch {
-		case job.tx.err == nil:
+		case t.err == nil:
 			succeeded++
-		case job.tx.dirty:
+		case t.dirty:
 			_, _ = w.conn.exec(rollback) // unless SQLite has done so
-			for i := 0; len(jobs) > 1 && i < len(jobs); i++ {
-				w.transaction(jobs[i : i+1])
+			for i := 0; len(group) > 1 && i < len(group); i++ {
+				w.transaction(group[i : i+1])
 			}
 			return nil
 		}
@@ -121,11 +122,6 @@ func (w *writer) attempt(jobs []*write) error {
 		_, err := w.conn.exec(rollback)
 		return err
 	}
-	return w.commit(len(jobs))
-}
-
-// commit commits the transaction with a number of writes.
-func (w *writer) commit(writes int) error {
 	if _, err := w.conn.exec(commit); err != nil {
 		_, _ = w.conn.exec(rollback)
 		if is(err, sqlite3.SQLITE_IOERR) {
@@ -134,7 +130,7 @@ func (w *writer) commit(writes int) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if w.onGroup != nil {
-		w.onGroup(writes)
+		w.onGroup(len(group))
 	}
 	if err := w.place.check(); err != nil { // the file that is opened next may not have the writes
 		return fmt.Errorf("%w: commit: %v", ports.ErrUnknown, err)
@@ -142,21 +138,14 @@ func (w *writer) commit(writes int) error {
 	return nil
 }
 
-// attempt calls the write's function. A panic is an error of this write alone.
-func (j *write) attempt() {
+// attempt runs the write. A panic is an error of this write alone.
+func (t *tx) attempt() {
 	defer func() {
 		if p := recover(); p != nil {
-			j.tx.err, j.tx.dirty = fmt.Errorf("panic: %v\n\n%s", p, debug.Stack()), true
+			t.err, t.dirty = fmt.Errorf("panic: %v\n\n%s", p, debug.Stack()), true
 		}
 	}()
-	j.run(&j.tx)
-}
-
-// tx is the writer's transaction as one write sees it. After its first error it does nothing.
-type tx struct {
-	*conn
-	err   error
-	dirty bool // the write has changed something, or failed in a way that may have ended the transaction
+	t.run(t)
 }
 
 // exec runs a statement that writes, and returns the number of rows that it changed.
@@ -175,19 +164,22 @@ func insert[R any, P row[R]](t *tx, text string, rows ...R) {
 	}
 }
 
-// find returns the first row of a query, if there is one.
-func find[R any, P row[R]](t *tx, query string, args ...any) (r R, found bool) {
+// first returns the first row of a query, if there is one.
+func first[R any, P row[R]](t *tx, query string, args ...any) (r R, found bool) {
 	if t.err != nil {
 		return r, false
 	}
-	list, err := all[R, P](context.Background(), t.conn, query, args...)
-	if t.err = err; err != nil {
-		t.dirty = true
+	r, err := one[R, R, P](context.Background(), t.conn, itself, query, args...)
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		t.err, t.dirty = err, true
 	}
-	if err != nil || len(list) == 0 {
-		return r, false
-	}
-	return list[0], true
+	return r, err == nil
+}
+
+// reports returns whether a query finds a number other than 0.
+func (t *tx) reports(query string, args ...any) bool {
+	found, _ := first[value[int64]](t, query, args...)
+	return found.v != 0
 }
 
 // fail ends the write.
@@ -206,29 +198,30 @@ var (
 // otherwise nothing of it is stored, but for ErrUnknown. run must not block. The wait for the writer ends with ctx; the transaction
 // itself is short and does not. Errors say what the write is.
 func (db *DB) write(ctx context.Context, what string, run func(*tx)) error {
-	return wrap(db.writer.do(ctx, false, run), what)
+	return wrap(db.do(ctx, false, run), what)
 }
 
 // exclusively runs f on the connection that writes, outside of a transaction, while no write runs.
 func (db *DB) exclusively(ctx context.Context, f func(*conn) error) error {
-	return db.writer.do(ctx, true, func(t *tx) { t.err = f(t.conn) })
+	return db.do(ctx, true, func(t *tx) { t.err = f(t.conn) })
 }
 
-func (w *writer) do(ctx context.Context, alone bool, run func(*tx)) error {
+func (db *DB) do(ctx context.Context, alone bool, run func(*tx)) error {
+	w := db.writer
 	if w == nil {
 		return errReadOnly
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	job, queue := &write{run: run, done: make(chan struct{})}, w.writes
+	t, queue := &tx{conn: w.conn, run: run, done: make(chan struct{})}, w.writes
 	if alone {
 		queue = w.alone
 	}
 	select {
-	case queue <- job:
-		<-job.done
-		return job.tx.err
+	case queue <- t:
+		<-t.done
+		return t.err
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the writer: %w", ctx.Err())
 	case <-w.closed:
