@@ -3,13 +3,15 @@ package fakeprocessor
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/bankaccount"
+	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -28,7 +30,7 @@ func pagePath(id, returnURL string) string {
 
 const returnField = "return_url"
 
-//go:embed *.html account.js
+//go:embed form.html
 var files embed.FS
 
 // pages serves the form in which a payer gives the bank account.
@@ -55,19 +57,11 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.Ser
 // begin shows the empty form.
 func (p pages) begin(w http.ResponseWriter, r *http.Request) {
 	if visit, ok := p.open(w, r); ok {
-		p.form(w, r, http.StatusOK, visit, input{})
+		p.show(w, r, http.StatusOK, visit, form{})
 	}
 }
 
-// The steps that the buttons of the pages name. A form without one, as programs send it, completes the setup at once.
-const (
-	stepField  = "step"
-	stepCheck  = "check"  // shows the payer what was read
-	stepChange = "change" // shows the form again, with what was typed
-)
-
-// send takes a form. Filled in without a mistake it shows the payer what was read, and then completes the setup; else it
-// comes back with what is wrong. What was typed travels in the bodies of the two forms alone, and is read anew each time.
+// send takes a form. Filled in without a mistake it completes the setup; else it comes back with what is wrong.
 func (p pages) send(w http.ResponseWriter, r *http.Request) {
 	values, ok := p.site.ReadForm(w, r)
 	if !ok {
@@ -77,16 +71,9 @@ func (p pages) send(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	in, done := read(values, visit.start.ProviderName)
-	switch step := web.One(values, stepField); {
-	case step == stepChange:
-		p.form(w, r, http.StatusOK, visit, in.withoutErrors())
-		return
-	case in.faulty():
-		p.form(w, r, http.StatusUnprocessableEntity, visit, in)
-		return
-	case step == stepCheck:
-		p.check(w, r, visit, in, done)
+	f, done := read(values, visit.start.ProviderName)
+	if len(f.Faults) > 0 {
+		p.show(w, r, http.StatusUnprocessableEntity, visit, f)
 		return
 	}
 	if err := p.processor.complete(r.Context(), visit.id, done); err != nil {
@@ -94,6 +81,45 @@ func (p pages) send(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.site.Redirect(w, r, visit.returnURL)
+}
+
+// form is the form as the payer filled it in.
+type form struct {
+	Holder, Account string
+	Authority       bool
+	Faults          map[string]string // by the name of the field
+}
+
+// read reads the form. The completion is valid only if the form has no faults. provider is whom a payer asks for help.
+func read(values url.Values, provider string) (form, completionWire) {
+	const holderField, accountField, authorityField = "account_holder_name", "account_number", "authority_confirmed"
+	f := form{Holder: web.One(values, holderField), Account: web.One(values, accountField), Faults: map[string]string{}}
+	// The form's own box says "yes"; scripts against the sandbox send what other forms do.
+	f.Authority = slices.Contains([]string{"yes", "on", "true", "1"}, web.One(values, authorityField))
+	holder := text.Normalize(strings.TrimSpace(f.Holder))
+	switch fault := text.CheckName(holder); {
+	case holder == "":
+		f.Faults[holderField] = "Enter the name of the account holder."
+	case fault != "":
+		f.Faults[holderField] = "The name of the account holder " + fault + "."
+	case !strings.ContainsFunc(holder, unicode.IsLetter): // banks write names in letters
+		f.Faults[holderField] = "Enter the name of the account holder in letters."
+	}
+	account, fault := bankaccount.Parse(f.Account)
+	switch {
+	case strings.TrimSpace(f.Account) == "":
+		f.Faults[accountField] = "Enter the account number."
+	case fault != "":
+		f.Faults[accountField] = fault
+	}
+	if !f.Authority {
+		f.Faults[authorityField] = "Tick this if no one else has to sign. If someone does, use another account or ask " + provider + "."
+	}
+	if len(f.Faults) > 0 {
+		return f, completionWire{}
+	}
+	fate := account.Fate()
+	return f, completionWire{Holder: holder, Mask: account.Mask(), Cancelled: fate.SetupFails, Mandate: fate.Mandate, Reason: fate.Reason}
 }
 
 // visit is a request for the page of a billing request.
@@ -127,57 +153,21 @@ func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 	return v, true
 }
 
-// form shows the form with what the payer filled in.
-func (p pages) form(w http.ResponseWriter, r *http.Request, status int, v visit, in input) {
+// show shows the form with what the payer filled in.
+func (p pages) show(w http.ResponseWriter, r *http.Request, status int, v visit, f form) {
 	title := "Bank details"
-	if in.faulty() {
-		title = "Error: " + strings.TrimSuffix(in.Mistakes()[0].sentence, ".") + " – " + title
+	if len(f.Faults) > 0 {
+		title = "Error: " + title
 	}
-	p.show(w, r, "form.html", status, title, v, struct {
-		shown
-		Example, Banks, FormatError, BankError string // the last three are for the script
-	}{p.shown(v, in), bankaccount.Example, banks(), bankaccount.Sentence(bankaccount.ErrFormat), bankaccount.Sentence(bankaccount.ErrBank)})
-}
-
-// check shows the payer what was read of the form, before it takes effect.
-func (p pages) check(w http.ResponseWriter, r *http.Request, v visit, in input, done completionWire) {
-	p.show(w, r, "check.html", http.StatusOK, "Check your details", v, struct {
-		shown
-		Checked string // the account holder
-	}{p.shown(v, in), done.Holder})
-}
-
-// shown is the data that both pages show.
-type shown struct {
-	input
-	Start        startWire
-	Action, Back string
-}
-
-func (p pages) shown(v visit, in input) shown {
-	return shown{in, v.start, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL}
-}
-
-// show shows a page of a billing request.
-func (p pages) show(w http.ResponseWriter, r *http.Request, name string, status int, title string, v visit, data any) {
-	p.site.Show(w, r, name, web.View{
+	p.site.Show(w, r, "form.html", web.View{
 		Status:  status,
 		Title:   title,
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
-		Script:  "account.js",
-		Data:    data,
+		Data: struct {
+			form
+			Start                 startWire
+			Action, Back, Example string
+		}{f, v.start, p.site.Path(pagePath(v.id, v.returnURL)), v.returnURL, bankaccount.Example},
 	})
-}
-
-// banks lists the numbers and names of the banks: "01=ANZ;02=BNZ".
-func banks() string {
-	var list []string
-	for n := range 100 {
-		number := bankaccount.Number{Bank: fmt.Sprintf("%02d", n)}
-		if name := number.BankName(); name != "" {
-			list = append(list, number.Bank+"="+name)
-		}
-	}
-	return strings.Join(list, ";")
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -29,36 +28,24 @@ type startWire struct {
 	ProviderName string `json:"provider_name"`
 	Description  string `json:"description"`
 
-	First      string    `json:"first_payment"` // its amount and day
-	Initiator  string    `json:"initiator"`
-	Lender     string    `json:"lender,omitempty"`
-	Debits     string    `json:"debits"` // who debits, under which code, as what
-	Authority  string    `json:"authority"`
-	Conditions []rowWire `json:"conditions"`
-}
-
-// rowWire is a part of the terms of the direct debit.
-type rowWire struct {
-	Label string `json:"label"`
-	Value string `json:"value"`
+	First     string `json:"first_payment"` // its amount and day
+	Initiator string `json:"initiator"`
+	Debits    string `json:"debits"` // who debits, under which code, as what
+	Authority string `json:"authority"`
 }
 
 func toStartWire(start checkout.SetupStart) startWire {
-	_, authority, conditions := start.Terms.Parts()
-	w := startWire{ProviderName: start.ProviderName, Description: start.Description,
+	_, authority, _ := start.Terms.Parts()
+	return startWire{ProviderName: start.ProviderName, Description: start.Description,
 		First:     start.First.Amount.Dollars() + ", planned for " + start.First.Taken.Long(),
-		Initiator: start.Terms.Initiator(), Lender: start.Terms.Lender.Name, Debits: start.Terms.Debits(), Authority: authority}
-	for _, row := range conditions {
-		w.Conditions = append(w.Conditions, rowWire(row))
-	}
-	return w
+		Initiator: start.Terms.Initiator(), Debits: start.Terms.Debits(), Authority: authority}
 }
 
 // keepStart keeps what the page of a billing request shows, in the place of what it showed for the same return URL before.
 func (p *Processor) keepStart(ctx context.Context, id string, start checkout.SetupStart) error {
 	name, shown := startName(id, start.ReturnURL), toStartWire(start)
 	var before startWire
-	if err := p.read(ctx, name, &before); err == nil && !reflect.DeepEqual(before, shown) {
+	if err := p.read(ctx, name, &before); err == nil && before != shown {
 		if err := p.records.DropSandboxRecords(ctx, name); err != nil {
 			return err
 		}

@@ -71,8 +71,6 @@ func (p *tab) enrols(website string, look func(name string)) (number string) {
 	p.fill(accountField, apiclient.AccountNumber)
 	p.press(authorityBox)
 	p.click(onward)
-	p.shows(sandbox.CheckTitle)
-	p.click(onward)
 	p.shows(sandbox.DoneTitle)
 	p.click("a.button[href^='" + website + "']")
 	p.shows("Confirm your enrolment")

@@ -3,7 +3,6 @@ package full_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -88,8 +86,6 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	p.fill(accountField, apiclient.AccountNumber)
 	p.press(authorityBox)
 	p.click(onward)
-	begins("page to check the details", onward, 1)
-	p.click(onward)
 	p.shows(sandbox.DoneTitle)
 	begins("page when done", "a.button", 0.5)
 	s.Confirm(t, created)
@@ -97,117 +93,23 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	begins("payer's page", "a.button", 1)
 }
 
-// A press ends where it began: what the script says of the account number moves nothing in between.
-func TestBrowserAPressAfterAnEarlyMistakeIsNotLost(t *testing.T) {
-	browser := startBrowser(t)
-	s := sandbox.New(t, sandbox.Memory)
-	form := s.ToBank(t, s.Create(t, "ORDER-1"))
-	for _, on := range []screen{phone, desktop} {
-		for name, press := range map[string]func(p *tab, x, y float64){"mouse": (*tab).mouse, "finger": (*tab).finger} {
-			t.Run(fmt.Sprintf("%s, %s", on.name, name), func(t *testing.T) {
-				p := newTab(t, browser, on, true)
-				p.open(form)
-				p.fill(holderField, apiclient.AccountHolder)
-				p.must("type", chromedp.Do(p.ctx, chromedp.SendKeys(chromedp.CSS(accountField), "01-0902-006838")))
-				at := p.centre(authorityBox)
-				press(p, at[0], at[1])
-				if !evaluate[bool](p, "document.querySelector('"+authorityBox+"').checked") {
-					t.Error("the box is not ticked")
-				}
-				if got := await(func() string { return p.text("#account_number-error") }); !strings.Contains(got, "15 or 16 digits") {
-					t.Errorf("the form says of the number %q", got)
-				}
-
-				evaluate[int](p, "(e => (e.focus(), e.select(), 0))(document.querySelector('"+accountField+"'))")
-				p.keys(apiclient.AccountNumber) // the mistake goes away, and what is below it moves up
-				at = p.centre(onward)
-				press(p, at[0], at[1])
-				await(func() string {
-					if heading := p.text("h1"); heading != sandbox.BankTitle {
-						return heading
-					}
-					return ""
-				})
-				p.shows(sandbox.CheckTitle)
-			})
-		}
-	}
-}
-
-// centre returns the middle of an element, scrolled into view, in CSS pixels of the window.
-func (p *tab) centre(selector string) []float64 {
-	p.t.Helper()
-	return evaluate[[]float64](p, `(e => { e.scrollIntoView({block: "center", behavior: "instant"}); const box = e.getBoundingClientRect();
-		return [box.x + box.width / 2, box.y + box.height / 2]; })(document.querySelector('`+selector+`'))`)
-}
-
-// pressLasts is the duration of a press.
-const pressLasts = 100 * time.Millisecond
-
-// mouse presses and releases the mouse's button at a point.
-func (p *tab) mouse(x, y float64) {
-	p.t.Helper()
-	for _, event := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		p.must("press the mouse", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, input.DispatchMouseEvent,
-				input.DispatchMouseEventParams{Type: event, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1})
-			return err
-		})))
-		<-time.After(pressLasts)
-	}
-}
-
-// finger taps at a point.
-func (p *tab) finger(x, y float64) {
-	p.t.Helper()
-	for _, event := range []input.DispatchTouchEventParams{
-		{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: x, Y: y}}},
-		{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}},
-	} {
-		p.must("tap", chromedp.Do(p.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, input.DispatchTouchEvent, event)
-			return err
-		})))
-		<-time.After(pressLasts)
-	}
-}
-
-// The next person at the same device finds no account number by going back, whether the browser has the pages in its
-// memory or asks for them again.
+// The next person at the same device finds no account number by going back.
 func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
-	browser := startBrowser(t)
-	for _, tt := range []struct {
-		name string
-		send func(p *tab)
-	}{
-		{"over the page to check", func(p *tab) {
-			p.click(onward)
-			p.shows(sandbox.CheckTitle)
-			p.click(onward)
-		}},
-		{"at once, as a script of a test does", func(p *tab) {
-			evaluate[int](p, "(setTimeout(() => document.forms[0].requestSubmit()), 0)")
-			await(func() string { return p.text(".success") })
-		}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := sandbox.New(t, sandbox.Memory)
-			p := newTab(t, browser, lightPhone, true)
-			p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
-			p.fill(holderField, apiclient.AccountHolder)
-			p.fill(accountField, apiclient.AccountNumber)
-			p.press(authorityBox)
-			tt.send(p)
-			p.shows(sandbox.DoneTitle)
-			evaluate[int](p, "(setTimeout(() => history.back()), 0)")
-			<-time.After(500 * time.Millisecond) // the page may lead on
-			const shown = `(document.body ? document.body.innerText : "") + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
-			if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
-				t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
-			}
-			p.shows(sandbox.DoneTitle)
-		})
+	s := sandbox.New(t, sandbox.Memory)
+	p := newTab(t, startBrowser(t), lightPhone, true)
+	p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
+	p.fill(holderField, apiclient.AccountHolder)
+	p.fill(accountField, apiclient.AccountNumber)
+	p.press(authorityBox)
+	p.click(onward)
+	p.shows(sandbox.DoneTitle)
+	evaluate[int](p, "(setTimeout(() => history.back()), 0)")
+	<-time.After(500 * time.Millisecond) // the page may lead on
+	const shown = `(document.body ? document.body.innerText : "") + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
+	if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
+		t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
 	}
+	p.shows(sandbox.DoneTitle)
 }
 
 // What is folded on the screen is on paper, without a script too.

@@ -24,7 +24,6 @@ const (
 	DisabledTitle  = "This page is not available"
 	UnknownTitle   = "We cannot find this page"
 	BankTitle      = "Bank details"
-	CheckTitle     = "Check your details"
 )
 
 // Visit opens a page as a browser without script does.
