@@ -24,9 +24,6 @@ type Enrolment struct {
 	setUp     bool             // the payer saw that the setup is done
 	Agreement [2]string        // as first answered: id, number
 	Confirmed int              // confirms that were answered as the first
-	Ended     bool             // the mandate ended after the confirm, and the provider lists the event
-	Withdrawn bool             // the agreement was withdrawn, and the provider lists the event
-	Cancelled bool             // before the confirm, and the provider lists the event
 }
 
 // Complete does what is left to do for the enrolment, in whatever state a crash left it: it sends the same

@@ -60,10 +60,6 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	if ids := [4]string{r.Text("checkout_id"), r.Text("contact_id"), r.Text("opportunity_id"), r.Text("dda_id")}; ids != e.IDs {
 		wrong("has the ids %q, its provider got %q", ids, e.IDs)
 	}
-	if e.Cancelled {
-		r.checkCancelled(t)
-		return
-	}
 	if r.Text("status") != "confirmed" || r.Text("idempotency_key") != e.key {
 		wrong("is %s under the key %q, want confirmed under %q", r.Text("status"), r.Text("idempotency_key"), e.key)
 	}
@@ -86,18 +82,6 @@ func (r *Record) check(t *testing.T, e *Enrolment) {
 	r.checkCharges(t)
 	want := []string{string(events.CheckoutCreated), string(events.CheckoutConfirmed), string(events.AgreementGenerated)}
 	if got := r.all("event", "event"); !slices.Equal(got, want) {
-		wrong("has the events %q, want %q", got, want)
-	}
-}
-
-// checkCancelled checks the record of a checkout that was cancelled before its confirm.
-func (r *Record) checkCancelled(t *testing.T) {
-	t.Helper()
-	wrong := r.complain(t)
-	if r.Text("status") != "cancelled" || r.Text("ended.by") != "provider" || r.Text("ended.reason") == "" || len(r.Related["agreement"]) > 0 {
-		wrong("is %s by %q with %d agreements, want it cancelled by its provider, without one", r.Text("status"), r.Text("ended.by"), len(r.Related["agreement"]))
-	}
-	if got, want := r.all("event", "event"), []string{string(events.CheckoutCreated)}; !slices.Equal(got, want) {
 		wrong("has the events %q, want %q", got, want)
 	}
 }
@@ -184,14 +168,14 @@ func (r *Record) checkDeliveries(t *testing.T, got []sandbox.Delivery, w *Worklo
 }
 
 // checkSigned checks every delivery's signature, and that all deliveries of one event id are the same.
-func checkSigned(t *testing.T, all []sandbox.Delivery, skew time.Duration) {
+func checkSigned(t *testing.T, all []sandbox.Delivery) {
 	t.Helper()
 	secrets := map[string]string{"KOWHAI": "whsec_kowhai_0123456789abcdef", "TUI": "whsec_tui_0123456789abcdefgh"}
 	bodies := make(map[string][]byte)
 	for _, h := range all {
 		id := h.JSON.Text("event_id")
 		secret := secrets[strings.TrimRight(h.Provider, "0123456789")]
-		if err := events.Verify(secret, h.Header.Get(events.HeaderSignature), h.Body, h.At, time.Minute+skew); err != nil {
+		if err := events.Verify(secret, h.Header.Get(events.HeaderSignature), h.Body, h.At, time.Minute); err != nil {
 			t.Errorf("event %s of %s: %v", id, h.Provider, err)
 		}
 		if h.Header.Get(events.HeaderEventID) != id || h.JSON.Text("data.provider_code") != h.Provider {

@@ -3,7 +3,6 @@
 package workload
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -17,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/events"
 )
 
 // finishing is the number of clients that complete the enrolments at the end.
@@ -32,10 +30,9 @@ type Workload struct {
 	Receiver   *sandbox.Receiver
 	Verdicts   *Verdicts
 	Enrolments Enrolments
-	HeldUp     bool          // deliveries may arrive long after they were sent
-	Unsettled  bool          // events may still be pending when the record is checked
-	Skew       time.Duration // between the clocks of the servers and the receiver
-	restored   bool          // deliveries may be of a life that is not on record
+	HeldUp     bool // deliveries may arrive long after they were sent
+	Unsettled  bool // events may still be pending when the record is checked
+	restored   bool // deliveries may be of a life that is not on record
 }
 
 // New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
@@ -67,17 +64,6 @@ func (r *Workload) Multiply(t *testing.T, n int) {
 		}
 	}
 	r.Enrolments.pairs = n
-}
-
-// List has the providers list these events.
-func (r *Workload) List(t *testing.T, names ...events.Name) {
-	t.Helper()
-	list, err := json.Marshal(names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := strings.NewReplacer("HOOKS", r.Receiver.URL, `"signing_secret"`, `"events": `+string(list)+`, "signing_secret"`).Replace(sandbox.Providers)
-	r.Run(t, "apply", "-f", proc.TempFile(t, file), "--store", r.Store)
 }
 
 // forPair returns a text about the first pair of providers as a text about pair i.
@@ -145,10 +131,7 @@ func (r *Workload) Check(t *testing.T) (lost int) {
 			}
 			unique[id] = on.order()
 		}
-		lost += 1 - e.Opened
-		if !e.Cancelled {
-			lost += 1 - e.Confirmed
-		}
+		lost += 2 - e.Opened - e.Confirmed
 	}
 	for order := range byOrder {
 		t.Errorf("%s is on record, but no client created it", order)
@@ -161,7 +144,7 @@ func (r *Workload) Check(t *testing.T) (lost int) {
 func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 	t.Helper()
 	all := r.Receiver.Deliveries()
-	checkSigned(t, all, r.Skew)
+	checkSigned(t, all)
 	if r.restored {
 		r.checkDelivered(t, byOrder)
 		return
@@ -185,7 +168,6 @@ func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 // unless AcceptAll is set.
 type Verdicts struct {
 	AcceptAll bool
-	Slow      time.Duration // with AcceptAll, until each answer
 
 	mu                sync.Mutex
 	rng               *rand.Rand
@@ -201,7 +183,6 @@ func (v *Verdicts) answer(h sandbox.Delivery) int {
 	switch percentile := v.rng.IntN(100); {
 	case v.AcceptAll:
 		v.accepted[id]++
-		delay = v.Slow
 	case hash.Sum32()%64 == 0, percentile < 5:
 		status = http.StatusInternalServerError
 		v.refused[id]++
