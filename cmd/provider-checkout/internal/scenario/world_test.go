@@ -112,12 +112,6 @@ func (r redirected) goCardless(t *testing.T, now func() time.Time) *site.GoCardl
 // order returns the order id of a scenario.
 func order(s scenario.Scenario) string { return "ENROL-1+" + string(s) }
 
-// send creates the checkout of a scenario's order, and returns the answer, or the error of a connection that was cut.
-func (w world) send(t *testing.T, s scenario.Scenario) (apiclient.Response, error) {
-	t.Helper()
-	return apiclient.New(w.URL, w.Keys).Create(t.Context(), "KOWHAI", sandbox.Order(sandbox.CatalogueCreate, order(s)))
-}
-
 // poll returns the provider's view of a checkout.
 func (w world) poll(t *testing.T, created apiclient.Response) apiclient.Response {
 	t.Helper()
@@ -141,16 +135,6 @@ func (w world) received() (names []string) {
 // verifies reports whether a delivery has the signature of the provider's secret.
 func (w world) verifies(d sandbox.Delivery) bool {
 	return events.Verify("whsec_kowhai_0123456789abcdef", d.Header.Get(events.HeaderSignature), d.Body, w.Clock.Now(), time.Hour) == nil
-}
-
-// verifiedOnly makes the receiver refuse deliveries with a wrong signature, as a provider's does.
-func (w world) verifiedOnly() {
-	w.Receiver.AnswerWith(func(d sandbox.Delivery) int {
-		if !w.verifies(d) {
-			return http.StatusUnauthorized
-		}
-		return http.StatusNoContent
-	})
 }
 
 // answered checks the status of an answer, and values by their paths.
