@@ -5,13 +5,12 @@ package fakeprovider
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 
-	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
@@ -30,6 +29,7 @@ type Options struct {
 type Offer struct {
 	Provider                string // as students know it
 	CourseCode, CourseName  string
+	Price                   string // as students read it
 	Frequency, FirstPayment string // as the API has them
 	FirstName, LastName     string // of the student
 	Email                   string
@@ -49,7 +49,7 @@ type Provider struct {
 	backend *apiclient.Client
 
 	mu      sync.Mutex
-	current *enrolment
+	current enrolment
 	made    int // enrolments, of which current is the newest
 }
 
@@ -65,11 +65,8 @@ func New(o Options) *Provider {
 type enrolment struct {
 	order     string
 	opened    apiclient.Response // the newest answer to the create; zero before
-	planned   apiclient.Response // the newest answer that has the plan, also of the order before
-	agreement apiclient.Response // the answer to the confirm
-	confirmed bool
+	confirmed apiclient.Response // the answer to the confirm; zero before
 	events    []Event
-	calls     []call
 }
 
 // Event is a verified event that arrived at the provider.
@@ -78,30 +75,19 @@ type Event struct {
 	Attempt         string
 }
 
-// call is a request of the backend, with the number of times that it had the same answer.
-type call struct {
-	Method, Path, Answer string
-	Times                int
-}
-
 // again begins another enrolment.
 func (p *Provider) again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := &enrolment{}
-	if p.current != nil { // it is the same course, so the plan is shown before the checkout is opened
-		next.planned = p.current.planned
-	}
 	p.made++
-	next.order = "WEB-" + strconv.Itoa(p.made)
-	p.current = next
+	p.current = enrolment{order: "WEB-" + strconv.Itoa(p.made)}
 }
 
-// snapshot returns a copy of the current enrolment.
+// snapshot returns the current enrolment.
 func (p *Provider) snapshot() enrolment {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return *p.current
+	return p.current
 }
 
 // update changes the enrolment of that order, unless another has been begun since.
@@ -109,34 +95,57 @@ func (p *Provider) update(order string, change func(*enrolment)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.current.order == order {
-		change(p.current)
+		change(&p.current)
 	}
 }
 
 // Receive takes note of a verified event. Those of checkouts that the website did not open are ignored.
 func (p *Provider) Receive(e Event) {
-	p.update(e.Order, func(c *enrolment) { c.events = append(c.events[:len(c.events):len(c.events)], e) })
+	p.update(e.Order, func(c *enrolment) { c.events = append(c.events[:len(c.events):len(c.events)], e) }) // a snapshot keeps its own
 }
 
-// Open opens a checkout for the student, as the course page does when the student goes on.
+// Open opens the checkout of the current order, as the course page does when the student goes on, or asks for it again: the same
+// create is a replay, which answers with the setup page that is to be used now.
 func (p *Provider) Open(ctx context.Context) error {
-	_, err := p.create(ctx)
-	return err
-}
-
-// apiOrigin returns the origin of the service.
-func (p *Provider) apiOrigin() string {
-	u, err := url.Parse(p.API)
+	order, o := p.snapshot().order, p.Offer
+	body := apiclient.CreateRequest{ProviderCode: p.Code, OrderID: order, FirstName: o.FirstName, LastName: o.LastName, Email: o.Email,
+		CourseCode: o.CourseCode, Frequency: o.Frequency, FirstPayment: o.FirstPayment}
+	created, err := checked(p.backend.Create(ctx, p.Code, body.String()))
 	if err != nil {
-		return p.API
+		return fmt.Errorf("create the checkout of order %s: %w", order, err)
 	}
-	return u.Scheme + "://" + u.Host
+	p.update(order, func(e *enrolment) { e.opened = created })
+	return nil
 }
 
-// ServeHTTP implements http.Handler.
-func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+// setUp asks whether the direct debit of an order is set up.
+func (p *Provider) setUp(ctx context.Context, e enrolment) (bool, error) {
+	polled, err := checked(p.backend.Call(ctx, p.Code, http.MethodGet, e.opened.CheckoutPath(), ""))
+	if err != nil {
+		return false, fmt.Errorf("get the checkout of order %s: %w", e.order, err)
+	}
+	return polled.SetupComplete(), nil
+}
 
-// shared returns the options that every handler of pages has.
-func (p *Provider) shared() web.Options {
-	return web.Options{Log: p.Log, BaseURL: p.BaseURL}.Complete()
+// confirm confirms an order with the student's declarations. Repeating it is safe. The answer's status is zero if there was no answer.
+func (p *Provider) confirm(ctx context.Context, e enrolment, declared []declaration) (apiclient.Response, error) {
+	var boxes []string
+	for _, d := range declared {
+		boxes = append(boxes, d.path, strconv.FormatBool(d.Given))
+	}
+	body := apiclient.With(e.opened.ConfirmBody(), boxes...)
+	r, err := checked(p.backend.Call(ctx, p.Code, http.MethodPost, e.opened.CheckoutPath()+apiclient.ConfirmSuffix, body))
+	if err != nil {
+		return r, fmt.Errorf("confirm the checkout of order %s: %w", e.order, err)
+	}
+	p.update(e.order, func(e *enrolment) { e.confirmed = r })
+	return r, nil
+}
+
+// checked makes an error of an answer that is a refusal or no JSON.
+func checked(r apiclient.Response, err error) (apiclient.Response, error) {
+	if err == nil && (r.JSON == nil || r.Status >= http.StatusMultipleChoices) {
+		err = fmt.Errorf("%d %s: %s (request %s)", r.Status, r.String("error.code"), r.String("error.message"), r.String("request_id"))
+	}
+	return r, err
 }

@@ -70,16 +70,14 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, `{"checkout": {"checkout_id": "KOWHAI-1"}, "records": {"opportunity_id": "o1"},
 			"direct_debit": {"dda_id": "d1", "setup_url": "%s/api/dd-setup?token=t1", "token": "t1"},
-			"plan": {"payment_frequency": "Weekly", "number_of_instalments": 52, "instalment_amount": 53.65,
-				"final_instalment_amount": 53.85, "first_payment_date": "2027-02-01"},
-			"pricing": {"course_price": 2990.00, "upfront_payment": 200.00}}`, a.URL)
+			"plan": {"first_payment_date": "2027-02-01"}}`, a.URL)
 	}
 }
 
 // provider returns a provider whose API is the stand-in.
 func (a *api) provider() *fakeprovider.Provider {
 	return fakeprovider.New(fakeprovider.Options{BaseURL: "http://localhost:8090", API: a.URL, Key: key, Code: "KOWHAI",
-		Offer: fakeprovider.Offer{Provider: "Kōwhai Institute", CourseCode: "NZDIP", CourseName: "Diploma", Frequency: "Weekly",
+		Offer: fakeprovider.Offer{Provider: "Kōwhai Institute", CourseCode: "NZDIP", CourseName: "Diploma", Price: "$2,990.00", Frequency: "Weekly",
 			FirstPayment: "2027-02-01", FirstName: "Aroha", LastName: "Tāmati", Email: "aroha@example.nz"}})
 }
 
@@ -133,8 +131,7 @@ func TestWebsiteLeadsFromTheCourseToTheAgreement(t *testing.T) {
 		t.Fatal(err)
 	}
 	course := visit(t, p, "/", nil)
-	shows(t, course, 200, "Enrol in Diploma", "Make-believe", "$2,990.00", "Initial payment", "$200.00", "51 weekly instalments of",
-		"$53.65", "$53.85", "Monday 1 February 2027", "Aroha Tāmati", "WEB-1", a.URL+"/api/dd-setup/privacy")
+	shows(t, course, 200, "Enrol in Diploma", "Make-believe", "$2,990.00", "Aroha Tāmati", "WEB-1", a.URL+"/api/dd-setup/privacy")
 	if got := course.Header().Get("Content-Security-Policy"); !strings.Contains(got, "form-action 'self' "+a.URL+";") {
 		t.Errorf("the form may not lead to the setup page: %s", got)
 	}
@@ -146,8 +143,7 @@ func TestWebsiteLeadsFromTheCourseToTheAgreement(t *testing.T) {
 		t.Error("the page that waits is not loaded again")
 	}
 	a.ready = true
-	shows(t, visit(t, p, "/done", nil), 200, "Confirm your enrolment", `name="deposit_confirmed"`, `name="privacy_consent_accepted"`,
-		"<code>GET /v1/provider-checkouts/KOWHAI-1</code><br>200 OK, 2 times")
+	shows(t, visit(t, p, "/done", nil), 200, "Confirm your enrolment", `name="deposit_confirmed"`, `name="privacy_consent_accepted"`)
 	leads(t, visit(t, p, "/confirm", ticked), "/done")
 
 	p.Receive(fakeprovider.Event{Name: "checkout.created", ID: "evt_1", Order: "WEB-1", Attempt: "1"})
@@ -175,7 +171,7 @@ func TestStudentEnrolsAgainUnderAnotherOrder(t *testing.T) {
 	visit(t, p, "/enrol", url.Values{}) // the same order: the API answers with the same checkout
 	visit(t, p, "/confirm", ticked)
 	leads(t, visit(t, p, "/again", url.Values{}), "/")
-	shows(t, visit(t, p, "/", nil), 200, "Pay by instalments", "WEB-2", "$53.65")
+	shows(t, visit(t, p, "/", nil), 200, "Pay by instalments", "WEB-2")
 	leads(t, visit(t, p, "/done", nil), "/") // the second order has no checkout yet
 	visit(t, p, "/enrol", url.Values{})
 	if got := strings.Join(a.orders, " "); got != "WEB-1 WEB-1 WEB-2" {
@@ -202,7 +198,7 @@ func TestRefusalOfTheAPIIsShown(t *testing.T) {
 		shows(t, visit(t, p, path, form), 502, "503 INTERNAL_ERROR", "try again", "req_1")
 	}
 	a.Close()
-	shows(t, visit(t, p, "/enrol", url.Values{}), 502, "The API did not answer")
+	shows(t, visit(t, p, "/enrol", url.Values{}), 502, "The API did not do that")
 }
 
 func TestWebsiteTakesNoFormOfAnotherWebsite(t *testing.T) {

@@ -2,9 +2,9 @@ package fakeprovider
 
 import (
 	"embed"
-	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -29,7 +29,7 @@ type pages struct {
 }
 
 func newPages(p *Provider) pages {
-	shared := p.shared()
+	shared := web.Options{Log: p.Log, BaseURL: p.BaseURL}.Complete()
 	served := pages{provider: p, site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files})}
 	served.handler = served.site.Handler(map[string]http.HandlerFunc{
 		"GET " + CoursePath:   served.course,
@@ -52,12 +52,11 @@ func (p pages) enrol(w http.ResponseWriter, r *http.Request) {
 	if _, ok := p.site.ReadForm(w, r); !ok {
 		return
 	}
-	created, err := p.provider.create(r.Context())
-	if err != nil {
+	if err := p.provider.Open(r.Context()); err != nil {
 		p.failed(w, r, err)
 		return
 	}
-	p.site.Redirect(w, r, created.SetupURL())
+	p.site.Redirect(w, r, p.provider.snapshot().opened.SetupURL())
 }
 
 // done shows how far the enrolment is: whether the direct debit is set up, what the student declares before the confirm,
@@ -65,7 +64,7 @@ func (p pages) enrol(w http.ResponseWriter, r *http.Request) {
 func (p pages) done(w http.ResponseWriter, r *http.Request) {
 	e := p.provider.snapshot()
 	switch {
-	case e.confirmed:
+	case e.confirmed.Status != 0:
 		if !e.complete() {
 			w.Header().Set("Refresh", refreshAfter)
 		}
@@ -95,7 +94,7 @@ const refreshAfter = "3"
 // complete reports whether all events of a confirmed enrolment have arrived.
 func (e enrolment) complete() bool {
 	want := []string{"checkout.created", "checkout.confirmed"}
-	if e.agreement.At("agreement.pdf_generated") == true {
+	if e.confirmed.At("agreement.pdf_generated") == true {
 		want = append(want, "agreement.generated")
 	}
 	return len(e.events) >= len(want)
@@ -104,21 +103,19 @@ func (e enrolment) complete() bool {
 // declaration is a declaration of the student before the confirm.
 type declaration struct {
 	Name  string // of the field
-	Path  string // of the field in the body of the confirm
+	path  string // of the field in the body of the confirm
 	Text  string
-	Error string
 	Given bool
-	Focus bool // it is the first with an error
 }
 
-const depositField = "deposit_confirmed"
-
-// declarations lists what the API asks for: of the payment first, then the others.
-var declarations = []declaration{
-	{Name: depositField, Path: "payment.deposit_confirmed", Text: "I know when my first payment is planned, and how much it is."},
-	{Name: "payment_plan_accepted", Path: "declarations.payment_plan_accepted", Text: "I accept the payment plan."},
-	{Name: "information_confirmed", Path: "declarations.information_confirmed", Text: "My details above are correct."},
-	{Name: "privacy_consent_accepted", Path: "declarations.privacy_consent_accepted", Text: "I have read the privacy notice, and consent to it."},
+// declarations lists what the API asks for.
+func declarations() []declaration {
+	return []declaration{
+		{Name: "deposit_confirmed", path: "payment.deposit_confirmed", Text: "I know when my first payment is planned, and how much it is."},
+		{Name: "payment_plan_accepted", path: "declarations.payment_plan_accepted", Text: "I accept the payment plan."},
+		{Name: "information_confirmed", path: "declarations.information_confirmed", Text: "My details above are correct."},
+		{Name: "privacy_consent_accepted", path: "declarations.privacy_consent_accepted", Text: "I have read the privacy notice, and consent to it."},
+	}
 }
 
 // confirm confirms the enrolment with what is ticked. The API refuses it while a declaration is missing.
@@ -127,40 +124,22 @@ func (p pages) confirm(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	declared := map[string]bool{}
-	for _, d := range declarations {
-		declared[d.Name] = web.One(form, d.Name) == "yes"
+	v := p.view()
+	for i := range v.Declarations {
+		d := &v.Declarations[i]
+		if d.Given = web.One(form, d.Name) == "yes"; !d.Given && v.FirstMissing == "" {
+			v.FirstMissing = d.Name
+		}
 	}
-	e := p.provider.snapshot()
-	err := p.provider.confirm(r.Context(), e, declared)
-	refusal, _ := errors.AsType[*refusal](err)
+	answer, err := p.provider.confirm(r.Context(), p.provider.snapshot(), v.Declarations)
 	switch {
 	case err == nil:
 		p.site.Redirect(w, r, p.site.Path(DonePath))
-	case refusal != nil && refusal.Status == http.StatusBadRequest && refusal.aboutDeclarations():
-		v := p.view()
-		focused := false
-		for i := range v.Declarations {
-			d := &v.Declarations[i]
-			if d.Given = declared[d.Name]; refusal.Fields[d.Path] != "" {
-				d.Error = "Tick this to go on."
-				d.Focus, focused = !focused, true
-			}
-		}
+	case answer.Status == http.StatusBadRequest && v.FirstMissing != "":
 		p.show(w, r, "declare.html", "Error: "+declareTitle, http.StatusUnprocessableEntity, v)
 	default:
 		p.failed(w, r, err)
 	}
-}
-
-// aboutDeclarations reports whether a declaration is among the fields that were refused.
-func (r *refusal) aboutDeclarations() bool {
-	for _, d := range declarations {
-		if r.Fields[d.Path] != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // again begins another enrolment of the same student.
@@ -181,8 +160,50 @@ func (p pages) returned(w http.ResponseWriter, r *http.Request) {
 func (p pages) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.site.Log.LogAttrs(r.Context(), slog.LevelWarn, "call the API", slog.Any("error", err))
 	v := p.view()
-	v.Refusal, _ = errors.AsType[*refusal](err)
+	v.Failure = err.Error()
 	p.show(w, r, "refused.html", "The API did not do that", http.StatusBadGateway, v)
+}
+
+// view is the data of the pages.
+type view struct {
+	Title string // the heading
+	Offer
+	Order   string
+	SetUpAt string // address of the setup page; "" before the create
+
+	Declarations []declaration
+	FirstMissing string // the name of the first declaration that was not given, on a form that was refused
+	Confirmed    bool
+	Agreement    string // its number
+	Complete     bool   // all events have arrived
+	Events       []Event
+	Failure      string // of a call of the API
+
+	Docs, Privacy, Desk                   string // addresses of the service
+	Course, Enrol, Done, Confirm, AgainAt string // addresses of the website
+}
+
+// view returns the view of the current enrolment.
+func (p pages) view() view {
+	e := p.provider.snapshot()
+	return view{
+		Offer:        p.provider.Offer,
+		Order:        e.order,
+		SetUpAt:      e.opened.SetupURL(),
+		Declarations: declarations(),
+		Confirmed:    e.confirmed.Status != 0,
+		Agreement:    e.confirmed.String("agreement.number"),
+		Complete:     e.complete(),
+		Events:       e.events,
+		Docs:         p.provider.API + "/docs",
+		Desk:         p.provider.Desk,
+		Privacy:      p.provider.API + "/api/dd-setup/privacy",
+		Course:       p.site.Path(CoursePath),
+		Enrol:        p.site.Path(enrolPath),
+		Done:         p.site.Path(DonePath),
+		Confirm:      p.site.Path(confirmPath),
+		AgainAt:      p.site.Path(againPath),
+	}
 }
 
 // show answers with a page. Its form may lead to the service.
@@ -193,7 +214,19 @@ func (p pages) show(w http.ResponseWriter, r *http.Request, name, title string, 
 		Title:   title,
 		Brand:   p.provider.Offer.Provider + " (make-believe)",
 		Sandbox: true,
-		FormsTo: []string{p.provider.apiOrigin()},
+		FormsTo: []string{p.apiOrigin()},
 		Data:    v,
 	})
 }
+
+// apiOrigin returns the origin of the service.
+func (p pages) apiOrigin() string {
+	u, err := url.Parse(p.provider.API)
+	if err != nil {
+		return p.provider.API
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// ServeHTTP implements http.Handler.
+func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }

@@ -59,7 +59,7 @@ func (w *website) serve(ctx context.Context, log *slog.Logger) {
 func (d *demonstration) offer(c catalogue.Configuration) fakeprovider.Offer {
 	return fakeprovider.Offer{
 		Provider:   c.Provider.DisplayName(),
-		CourseCode: c.Courses[0].Code, CourseName: c.Courses[0].Name,
+		CourseCode: c.Courses[0].Code, CourseName: c.Courses[0].Name, Price: c.Courses[0].Price.Dollars(),
 		Frequency: string(c.Courses[0].Options[0].Frequency), FirstPayment: d.FirstPayment,
 		FirstName: studentFirst, LastName: studentLast, Email: studentEmail,
 	}
