@@ -28,9 +28,9 @@ func newCommon(name string, s *source, letters string) *common {
 		ascii.WriteRune(r)
 	}
 	for _, r := range ascii.String() + letters {
-		glyph := uint16(must(s.cmap.GlyphIndex(nil, r)))
-		f.letters[r] = f.code(glyph, string(r))
-		f.widths = append(f.widths, s.advance(glyph))
+		glyph, _ := s.cmap.Lookup(r)
+		f.letters[r] = f.code(uint16(glyph), string(r))
+		f.widths = append(f.widths, s.advance(uint16(glyph)))
 	}
 	f.stored = f.store(pack)
 	return f

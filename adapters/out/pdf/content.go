@@ -162,11 +162,11 @@ func (c *canvas) embedded(s *source) *embedded {
 func spread(s *source, c cluster) cluster {
 	runes := []rune(c.text)
 	last := len(runes) - 1
-	space, err := s.cmap.GlyphIndex(nil, ' ')
+	space, _ := s.cmap.Lookup(' ')
 	switch {
 	case last == 1 && joiner(runes[1]) && len(c.glyphs) == 2:
 		c.glyphs = []placed{c.glyphs[1], c.glyphs[0]}
-	case last > 0 && len(c.glyphs) == 1 && err == nil && space != 0:
+	case last > 0 && len(c.glyphs) == 1 && space != 0:
 		drawn := c.glyphs[0]
 		c.glyphs = nil
 		for i := range last {

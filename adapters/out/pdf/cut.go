@@ -3,14 +3,16 @@ package pdf
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/go-text/typesetting/font/opentype"
 )
 
-// tables are the tables of a TrueType font by their tags.
-type tables map[string][]byte
+// truetype is the tables of a TrueType font by their tags.
+type truetype map[string][]byte
 
-// readTables finds the tables of a font that package sfnt has parsed.
-func readTables(ttf []byte) tables {
-	t := tables{}
+// readTables finds the tables of a font, which is a part of the program.
+func readTables(ttf []byte) truetype {
+	t := truetype{}
 	for i := range int(binary.BigEndian.Uint16(ttf[4:])) {
 		record := ttf[12+16*i:][:16] // tag, checksum, offset, length
 		t[string(record[:4])] = ttf[binary.BigEndian.Uint32(record[8:]):][:binary.BigEndian.Uint32(record[12:])]
@@ -19,7 +21,7 @@ func readTables(ttf []byte) tables {
 }
 
 // glyph returns the description of a glyph, empty for a glyph that shows nothing.
-func (t tables) glyph(id int) []byte {
+func (t truetype) glyph(id int) []byte {
 	if binary.BigEndian.Uint16(t["head"][50:]) == 0 { // the short form
 		return t["glyf"][2*int(binary.BigEndian.Uint16(t["loca"][2*id:])) : 2*int(binary.BigEndian.Uint16(t["loca"][2*id+2:]))]
 	}
@@ -27,7 +29,7 @@ func (t tables) glyph(id int) []byte {
 }
 
 // metric returns the advance width and the left side bearing of a glyph, as the font has them.
-func (t tables) metric(id int) (advance, bearing []byte) {
+func (t truetype) metric(id int) (advance, bearing []byte) {
 	wide := int(binary.BigEndian.Uint16(t["hhea"][34:])) // so many glyphs have a width of their own, the others that of the last
 	if id < wide {
 		return t["hmtx"][4*id:][:2], t["hmtx"][4*id+2:][:2]
@@ -37,7 +39,7 @@ func (t tables) metric(id int) (advance, bearing []byte) {
 
 // cut returns a font of these glyphs of t, in this order, and of what they are composed of after them. It has what
 // documents need of a font, without hints for coarse screens.
-func (t tables) cut(ids []uint16) []byte {
+func (t truetype) cut(ids []uint16) []byte {
 	ids = slices.Clone(ids)
 	var glyf, loca, hmtx []byte
 	for i := 0; i < len(ids); i++ {
@@ -46,10 +48,7 @@ func (t tables) cut(ids []uint16) []byte {
 		hmtx = append(append(hmtx, advance...), bearing...)
 		var shape []byte
 		shape, ids = composed(unhinted(t.glyph(int(ids[i]))), ids)
-		glyf = append(glyf, shape...)
-		for len(glyf)%4 != 0 {
-			glyf = append(glyf, 0)
-		}
+		glyf = padded(append(glyf, shape...))
 	}
 	loca = binary.BigEndian.AppendUint32(loca, uint32(len(glyf)))
 
@@ -58,11 +57,25 @@ func (t tables) cut(ids []uint16) []byte {
 	binary.BigEndian.PutUint16(head[50:], 1) // the long form
 	binary.BigEndian.PutUint16(hhea[34:], uint16(len(ids)))
 	binary.BigEndian.PutUint16(maxp[4:], uint16(len(ids)))
-	font := assemble([]table{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}})
+	var tables []opentype.Table
+	for _, t := range []struct {
+		tag  string
+		data []byte
+	}{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}} {
+		tables = append(tables, opentype.Table{Tag: opentype.MustNewTag(t.tag), Content: padded(t.data)})
+	}
+	font := opentype.WriteTTF(tables)
+	sum := uint32(0)
+	for i := 0; i < len(font); i += 4 {
+		sum += binary.BigEndian.Uint32(font[i:])
+	}
 	at := 12 + 16 + 8 // of the offset of the second table, head
-	binary.BigEndian.PutUint32(font[binary.BigEndian.Uint32(font[at:])+8:], 0xB1B0AFBA-sum(font))
+	binary.BigEndian.PutUint32(font[binary.BigEndian.Uint32(font[at:])+8:], 0xB1B0AFBA-sum)
 	return font
 }
+
+// padded fills data up to a multiple of four bytes.
+func padded(data []byte) []byte { return append(data, make([]byte, -len(data)&3)...) }
 
 // unhinted returns a glyph without the instructions for coarse screens.
 func unhinted(shape []byte) []byte {
@@ -106,47 +119,4 @@ func composed(shape []byte, ids []uint16) ([]byte, []uint16) {
 			return shape[:at], ids
 		}
 	}
-}
-
-type table struct {
-	tag  string
-	data []byte
-}
-
-// assemble returns the font of these tables, which are in the order of their tags.
-func assemble(list []table) []byte {
-	log := 0
-	for 2<<log <= len(list) {
-		log++
-	}
-	font := binary.BigEndian.AppendUint32(nil, 0x00010000)
-	for _, n := range []int{len(list), 16 << log, log, 16*len(list) - 16<<log} {
-		font = binary.BigEndian.AppendUint16(font, uint16(n))
-	}
-	offset := 12 + 16*len(list)
-	for _, t := range list {
-		font = append(font, t.tag...)
-		for _, n := range []uint32{sum(t.data), uint32(offset), uint32(len(t.data))} {
-			font = binary.BigEndian.AppendUint32(font, n)
-		}
-		offset += (len(t.data) + 3) &^ 3
-	}
-	for _, t := range list {
-		font = append(font, t.data...)
-		for len(font)%4 != 0 {
-			font = append(font, 0)
-		}
-	}
-	return font
-}
-
-// sum returns the checksum of a table: that of its words of four bytes.
-func sum(data []byte) (total uint32) {
-	for len(data) >= 4 {
-		total += binary.BigEndian.Uint32(data)
-		data = data[4:]
-	}
-	var last [4]byte
-	copy(last[:], data)
-	return total + binary.BigEndian.Uint32(last[:])
 }

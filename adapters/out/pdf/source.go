@@ -3,12 +3,13 @@ package pdf
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"sync"
 	"unicode"
 
 	"codeberg.org/go-fonts/dejavu/dejavusans"
 	"github.com/go-text/typesetting/font"
-	"golang.org/x/image/font/sfnt"
+	"github.com/go-text/typesetting/font/opentype/tables"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/fonts"
 )
@@ -18,15 +19,20 @@ type source struct {
 	name   string              // its name in PostScript
 	units  int                 // of its em
 	script *unicode.RangeTable // whose letters are taken from it where other sources have them too; optional
-	cmap   *sfnt.Font
-	tables tables
+	cmap   font.Cmap
+	tables truetype
 	parsed func() *font.Font // for the shaper; made once, when a name first needs it
 }
 
 func newSource(ttf []byte) *source {
-	cmap := must(sfnt.Parse(ttf))
+	t := readTables(ttf)
+	cmap, _, err := tables.ParseCmap(t["cmap"])
+	names, _, err2 := tables.ParseName(t["name"])
+	glyphs, _, err3 := font.ProcessCmap(cmap, tables.FPNone)
+	must(0, errors.Join(err, err2, err3))
+	const postScript = 6
 	return &source{
-		name: must(cmap.Name(nil, sfnt.NameIDPostScript)), units: int(cmap.UnitsPerEm()), cmap: cmap, tables: readTables(ttf),
+		name: names.Name(postScript), units: int(binary.BigEndian.Uint16(t["head"][18:])), cmap: glyphs, tables: t,
 		parsed: sync.OnceValue(func() *font.Font { return must(font.ParseTTF(bytes.NewReader(ttf))).Font }),
 	}
 }
@@ -72,8 +78,8 @@ func (s sources) of(r rune) *source {
 }
 
 func (s *source) has(r rune) bool {
-	glyph, err := s.cmap.GlyphIndex(nil, r)
-	return err == nil && glyph != 0
+	glyph, ok := s.cmap.Lookup(r)
+	return ok && glyph != 0
 }
 
 // thousandths converts units of the font to thousandths of the type size.
