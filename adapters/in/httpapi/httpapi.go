@@ -35,10 +35,6 @@ type Options struct {
 	// RateLimit is the number of requests a second that one API key, and one source of bad keys, may make, in bursts of twice
 	// that; 0 for no limit.
 	RateLimit float64
-	// Authenticate returns who calls, where that is not decided by the API key in the Authorization header: by a client
-	// certificate, say, or a gateway's token. It refuses with an error that checkout.InvalidAPIKey or MissingAPIKey
-	// made; any other error is answered 500. The path, the rate limits and the rest of the order of checks stay as they are.
-	Authenticate func(*http.Request) (service.Caller, error)
 	// Mount has further handlers by the path that they are under, without a slash at the end, such as
 	// hostedpages.Prefix. Whatever the base URL's path is, their requests do not have it.
 	Mount   map[string]http.Handler
@@ -72,7 +68,6 @@ type api struct {
 	app       application
 	log       *slog.Logger
 	base      string // path of the base URL
-	identify  func(*http.Request) (service.Caller, error)
 	now       func() time.Time
 	perKey    *web.Limiter // requests
 	perSource *web.Limiter // failed authentications
@@ -91,13 +86,9 @@ func newHandler(app application, o Options) http.Handler {
 		app:       app,
 		log:       shared.Log,
 		base:      web.BasePath(shared.BaseURL),
-		identify:  o.Authenticate,
 		now:       shared.Now,
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
-	}
-	if a.identify == nil {
-		a.identify = a.byAPIKey
 	}
 	return web.Wrap(shared, mounted(o.Mount, a.routes()), a.failed)
 }
@@ -187,7 +178,11 @@ func (a *api) known(h func(*http.Request, service.Caller) (answer, error)) http.
 // authenticate returns the caller. A source that sends too many bad keys gets a 429 instead of the fault of its key; a good key is
 // never refused because of bad ones from the same source.
 func (a *api) authenticate(r *http.Request) (service.Caller, error) {
-	caller, err := a.identify(r)
+	var caller service.Caller
+	key, err := bearerKey(r)
+	if err == nil {
+		caller, err = a.app.Authenticate(r.Context(), key)
+	}
 	switch {
 	case checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey):
 		if wait, ok := a.perSource.Allow(web.ClientNet(r.Context())); !ok {
@@ -204,15 +199,6 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 		return service.Caller{}, rateLimited(wait)
 	}
 	return caller, nil
-}
-
-// byAPIKey returns the caller whose key the request carries.
-func (a *api) byAPIKey(r *http.Request) (service.Caller, error) {
-	key, err := bearerKey(r)
-	if err != nil {
-		return service.Caller{}, err
-	}
-	return a.app.Authenticate(r.Context(), key)
 }
 
 // bearerKey returns the key in the Authorization header, and has the access log name its id. The key is not checked.

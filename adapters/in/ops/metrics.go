@@ -23,7 +23,6 @@ type Metrics struct {
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	refusals   *prometheus.CounterVec
-	retries    *prometheus.CounterVec
 	asked      *prometheus.CounterVec
 	answers    *prometheus.HistogramVec
 }
@@ -46,8 +45,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"method", "route"),
 		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
 			"route", "code", "provider"),
-		retries: in.count("crm_retries_total", "Calls of a CRM outside of the store that were made again at once, by their reason.",
-			"kind"),
 		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
 		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
@@ -150,9 +147,6 @@ func (m *Metrics) ObserveRequest(a web.Answered) {
 		m.refusals.WithLabelValues(a.Route, a.Code, a.Provider).Inc()
 	}
 }
-
-// CountCRMRetry counts a call of a CRM outside of the store that is made again at once, by its reason.
-func (m *Metrics) CountCRMRetry(kind string) { m.retries.WithLabelValues(kind).Inc() }
 
 // ObserveProcessorRequest counts a request to the processor. Pass it as gocardless.Options.Observe.
 func (m *Metrics) ObserveProcessorRequest(operation, outcome string, took time.Duration) {

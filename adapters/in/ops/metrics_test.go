@@ -77,11 +77,10 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	)
 }
 
-func TestCallsOfACRMAndTheBuildAreMeasured(t *testing.T) {
+func TestTheBuildIsNamed(t *testing.T) {
 	handler, metrics, _ := newHandler(t, &outside{})
-	metrics.CountCRMRetry("row_lock")
 	metrics.ObserveBuild("v1.2.3")
-	has(t, handler, `provider_checkout_crm_retries_total{kind="row_lock"} 1`, `provider_checkout_build_info{version="v1.2.3"} 1`)
+	has(t, handler, `provider_checkout_build_info{version="v1.2.3"} 1`)
 }
 
 func TestProcessorIsMeasured(t *testing.T) {

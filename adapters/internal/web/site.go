@@ -114,14 +114,6 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, name string, v View)
 	_, _ = w.Write(body.Bytes()) // an error means that the client hung up
 }
 
-// File answers with a file, which the browser keeps under a name of visible ASCII.
-func (s *Site) File(w http.ResponseWriter, name, mediaType string, body []byte) {
-	SetPageHeaders(w.Header(), Policy{})
-	w.Header().Set("Content-Type", mediaType)
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	_, _ = w.Write(body) // an error means that the client hung up
-}
-
 // Redirect sends the browser on to url, by GET.
 func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
 	SetPageHeaders(w.Header(), View{}.policy())
