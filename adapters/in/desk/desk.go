@@ -8,12 +8,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -42,28 +41,17 @@ func (s Settings) Check(env catalogue.Environment) (faults []error) {
 			faults = append(faults, errors.New(words))
 		}
 	}
-	u, secure := parse(s.URL, env)
-	refuse(!secure || u.Path != "", "the URL of the desk must be https://HOST, or in the sandbox http:// on loopback")
-	if s.Open() && env == catalogue.Sandbox && secure && isLoopback(u.Hostname()) {
+	u, err := outbound.ParseURL(s.URL, env == catalogue.Sandbox)
+	refuse(err != nil || u.Path != "", "the URL of the desk must be https://HOST, or in the sandbox http:// on loopback")
+	if s.Open() && env == catalogue.Sandbox && err == nil && outbound.Loopback(u.Hostname()) {
 		return faults
 	}
-	_, secure = parse(s.Issuer, env)
-	refuse(!secure, "the desk needs the https:// address of an issuer of ID tokens; only a sandbox on loopback may be open")
+	_, err = outbound.ParseURL(s.Issuer, env == catalogue.Sandbox)
+	refuse(err != nil, "the desk needs the https:// address of an issuer of ID tokens; only a sandbox on loopback may be open")
 	refuse(s.Audience == "", "the desk needs the audience of its ID tokens")
 	refuse(s.Roles.Claim == "", "the desk needs roles")
 	return faults
 }
-
-// parse returns an address, and reports whether it is https:// or, in the sandbox, http:// on loopback.
-func parse(address string, env catalogue.Environment) (u *url.URL, secure bool) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return u, false
-	}
-	return u, u.Scheme == "https" || env == catalogue.Sandbox && u.Scheme == "http" && isLoopback(u.Hostname())
-}
-
-func isLoopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // Options are the options of the handler. Log, Now, Rand and Observe have the defaults of web.Options.
 type Options struct {

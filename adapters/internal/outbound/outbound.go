@@ -98,6 +98,19 @@ func Word(text string) string {
 	return text
 }
 
+// ParseURL returns the URL that an address is: https, or http on loopback where plain allows it, without a user, a query or a fragment.
+// The error reads on from the name of the address, and does not repeat it.
+func ParseURL(address string, plain bool) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("is not a scheme and a host")
+	case u.Scheme == "https", u.Scheme == "http" && plain && Loopback(u.Hostname()):
+		return u, nil
+	}
+	return nil, errors.New("must be https")
+}
+
 // Loopback reports whether a host is this machine.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)

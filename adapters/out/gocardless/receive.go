@@ -18,6 +18,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 )
 
 // WebhookPath is the path to which GoCardless sends its notifications, for httpapi.Options.Mount.
@@ -50,7 +51,7 @@ type Receiver struct {
 	ReceiverOptions
 	client  *client
 	reading reading
-	passed  passed
+	passed  *bounded.Map[string, bool] // the ids of the latest events that were passed on
 	warn    rate.Sometimes
 }
 
@@ -65,7 +66,8 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	if o.Received == nil {
 		o.Received = func(bool) {}
 	}
-	return &Receiver{ReceiverOptions: o, client: o.Processor.client, warn: rate.Sometimes{Interval: time.Minute}}, nil
+	return &Receiver{ReceiverOptions: o, client: o.Processor.client, passed: bounded.New[string, bool](mostPassed),
+		warn: rate.Sometimes{Interval: time.Minute}}, nil
 }
 
 // CheckWebhookSecrets returns nil if these can be the secrets of a receiver.
@@ -184,7 +186,8 @@ func (r *Receiver) passOn(ctx context.Context, events []eventWire) error {
 		if id == "" {
 			return errNoID
 		}
-		if n := event.toDomain(); n != (checkout.Notification{}) && !r.passed.has(id) {
+		known, _ := r.passed.Get(id)
+		if n := event.toDomain(); n != (checkout.Notification{}) && !known {
 			ids, notifications = append(ids, id), append(notifications, n)
 		}
 	}
@@ -194,7 +197,9 @@ func (r *Receiver) passOn(ctx context.Context, events []eventWire) error {
 	if err := r.Notified(ctx, notifications); err != nil {
 		return fmt.Errorf("pass on %d events: %w", len(ids), err)
 	}
-	r.passed.add(ids)
+	for _, id := range ids {
+		r.passed.Put(id, true)
+	}
 	return nil
 }
 
@@ -221,29 +226,6 @@ func (w eventWire) leadsTo(status checkout.MandateStatus) bool {
 	return w.Action == string(status)
 }
 
-// mostPassed is the number of events that a process remembers at least: more than Reconcile reads again.
+// mostPassed is the number of events that a process remembers at least: more than Reconcile reads again. GoCardless may send an event
+// again, and the list of events has it too.
 const mostPassed = 5000
-
-// passed has the ids of the latest events that this process has passed on: GoCardless may send an event again, and the list of events
-// has it too.
-type passed struct {
-	mu          sync.Mutex
-	ids, before map[string]bool // the latest, and the ids before them
-}
-
-func (p *passed) has(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ids[id] || p.before[id]
-}
-
-func (p *passed) add(ids []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, id := range ids {
-		if p.ids == nil || len(p.ids) == mostPassed {
-			p.ids, p.before = make(map[string]bool), p.ids
-		}
-		p.ids[id] = true
-	}
-}

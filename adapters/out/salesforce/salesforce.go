@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/sony/gobreaker/v2"
@@ -109,12 +108,12 @@ func (o Options) check() error {
 
 // baseURL returns the origin that an address is, which must be https, or a loopback address where that may be.
 func baseURL(address string, loopback bool) (string, error) {
-	u, err := url.Parse(address)
+	u, err := outbound.ParseURL(address, loopback)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+	case err != nil:
+		return "", err
+	case strings.Trim(u.Path, "/") != "":
 		return "", errors.New("is not a scheme and a host")
-	case u.Scheme == "https", u.Scheme == "http" && loopback && outbound.Loopback(u.Hostname()):
-		return u.Scheme + "://" + u.Host, nil
 	}
-	return "", errors.New("must be https")
+	return u.Scheme + "://" + u.Host, nil
 }

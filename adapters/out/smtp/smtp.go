@@ -11,15 +11,6 @@
 // The program takes the same from serve --smtp and --mail-from, and from PROVIDER_CHECKOUT_SMTP_USER and
 // PROVIDER_CHECKOUT_SMTP_PASSWORD, or from the files that the names with _FILE name. Without --smtp payers are sent nothing.
 //
-// # What is sent
-//
-// A payer gets two messages, one after the other: one when the direct debit is set up, and one when the agreement is concluded,
-// which is the notice of the dates and amounts, with the agreement as a PDF. The first is not sent once the second is due, which
-// says both. When the mandate ends after that, or is reinstated, there is one more each time: why, what is still owed, what to do
-// and whom to ask. So there is of a checkout that is cancelled once bank details were given, and of an agreement that is withdrawn.
-// A payer whose setup link has expired gets a new link on request. They go to the student's address, the only
-// address on record, as plain text and HTML, and load nothing. Replies go to the provider's support address, if it has one.
-//
 // # How it is sent
 //
 // The URL names the server: smtp:// upgrades the connection with STARTTLS, and a server without it gets nothing; smtps:// begins
@@ -37,9 +28,6 @@
 // The store keeps for each notice when the server took it over, the Message-ID and the server's answer, which names the message
 // in the server's own log. That is the proof of sending, not of delivery: a mailbox that does not exist may answer days
 // later, with a message to From. `export` has it as kind notice, without an address, and an erasure takes the answer.
-//
-// Payers are notified of what happens while a notifier is configured, and of nothing before. After a store was restored from a backup,
-// what was sent since the backup may be sent again, under the same Message-ID.
 //
 // For mailboxes to take the messages, the domain of From needs SPF, DKIM and DMARC records that allow this server. It signs;
 // this package does not.

@@ -49,27 +49,17 @@ func portAllowed(port string) bool {
 
 // newDialer returns a dialer that checks each address before it connects to it.
 func newDialer(o Options) *net.Dialer {
-	guard := []ssrf.Option{ssrf.WithAnyPort()} // parseTarget checks the port
-	if o.AllowPrivate {
-		guard = append(guard,
-			ssrf.WithAllowedV4Prefixes(
-				netip.MustParsePrefix("127.0.0.0/8"),
-				netip.MustParsePrefix("10.0.0.0/8"),
-				netip.MustParsePrefix("172.16.0.0/12"),
-				netip.MustParsePrefix("192.168.0.0/16")),
-			ssrf.WithAllowedV6Prefixes(
-				netip.MustParsePrefix("::1/128"),
-				netip.MustParsePrefix("fc00::/7")))
-	}
-	guardian := ssrf.New(guard...)
+	guardian := ssrf.New(ssrf.WithAnyPort()) // parseTarget checks the port
 	return &net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return ssrf.ErrInvalidHostPort
 		}
-		ip := to.Addr().WithZone("")
-		if catalogue.IsMetadata(ip) {
+		switch ip := to.Addr().WithZone(""); {
+		case catalogue.IsMetadata(ip):
 			return fmt.Errorf("%w: %s is a cloud's metadata service", ssrf.ErrProhibitedIP, ip)
+		case o.AllowPrivate && !ip.Is4In6() && (ip.IsLoopback() || ip.IsPrivate()):
+			return nil
 		}
 		return guardian.Safe(network, address, c)
 	}}
