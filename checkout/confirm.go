@@ -170,22 +170,25 @@ type AgreementFacts struct {
 	SignedBy    string     // SHA-256 of the certificate under which the document is signed
 }
 
+// PartyOf returns a provider as payers know it now.
+func PartyOf(p catalogue.Provider) agreement.Party {
+	return agreement.Party{Code: p.Code, Name: p.DisplayName(), SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour}
+}
+
 // Agreement returns the agreement that the confirm concludes.
 func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agreement {
 	plan := stored.Intent.Plan
 	plan.First = c.FirstPayment.Value
-	p := with.Provider
 	return agreement.Agreement{
-		Number:     with.Number,
-		Version:    agreement.Version,
-		CheckoutID: stored.ID,
-		OrderID:    stored.OrderID,
-		AcceptedAt: with.Now,
-		Sandbox:    with.Environment == catalogue.Sandbox,
-		SignedBy:   with.SignedBy,
-		Requests:   agreement.Requests{Create: stored.RequestID, Confirm: c.RequestID},
-		Provider: agreement.Party{Code: p.Code, Name: p.DisplayName(),
-			SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour},
+		Number:      with.Number,
+		Version:     agreement.Version,
+		CheckoutID:  stored.ID,
+		OrderID:     stored.OrderID,
+		AcceptedAt:  with.Now,
+		Sandbox:     with.Environment == catalogue.Sandbox,
+		SignedBy:    with.SignedBy,
+		Requests:    agreement.Requests{Create: stored.RequestID, Confirm: c.RequestID},
+		Provider:    PartyOf(with.Provider),
 		Student:     agreement.Student(stored.Student),
 		Course:      agreement.Course{Code: stored.CourseCode, Name: stored.Intent.CourseName},
 		Pricing:     stored.Intent.Pricing,

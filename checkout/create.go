@@ -191,7 +191,7 @@ type Facts struct {
 // is a replay.
 func (c Create) Decide(f Facts) (Intent, error) {
 	want, unresolved := c.resolve(f)
-	switch differing := f.differing(want); {
+	switch {
 	case f.excludedByMode(c):
 		return Intent{}, c.Check(f.Mode)
 	case f.keyTaken(c):
@@ -202,7 +202,8 @@ func (c Create) Decide(f Facts) (Intent, error) {
 		return want, nil
 	case f.ByOrder.Status == Cancelled: // whatever the intent is
 		return Intent{}, f.ByOrder.Replayable()
-	case len(differing) > 0:
+	}
+	if differing := Compare(f.ByOrder.Intent, want); len(differing) > 0 {
 		return Intent{}, refuseIntent(differing)
 	}
 	return want, f.ByOrder.Replayable()

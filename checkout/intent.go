@@ -21,14 +21,6 @@ func (c Checkout) Mode() catalogue.Mode {
 	return catalogue.Legacy
 }
 
-// differing returns the fields in which the order on record, if there is one, has another intent.
-func (f Facts) differing(want Intent) []Fault {
-	if f.ByOrder == nil {
-		return nil
-	}
-	return Compare(f.ByOrder.Intent, want)
-}
-
 // Compare returns the fields in which want differs from what is stored, each saying what is stored, in the order of
 // the contract; nil if both mean the same enrolment.
 func Compare(stored, want Intent) []Fault {

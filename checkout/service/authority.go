@@ -40,7 +40,7 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 	if !ok {
 		return checkout.Creditor{}, nil
 	}
-	account, lasting := accountOf(p), context.WithoutCancel(ctx) // others may wait for the answer too
+	account, lasting := s.accountOf(p), context.WithoutCancel(ctx) // others may wait for the answer too
 	if known, ok := s.creditors.Latest(account); ok {
 		if _, fresh := s.creditors.Fresh(s.now(), account); !fresh {
 			s.creditors.Put(s.now(), account, known) // nobody else asks meanwhile, nor soon after a failure
@@ -67,9 +67,9 @@ func (s *Service) creditorOf(ctx context.Context, p catalogue.Provider) (checkou
 // askCreditor asks the processor for the creditor of a provider's account, and keeps the answer, or reports why there is no answer.
 func (s *Service) askCreditor(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) {
 	err := within(ctx, processorLimit, func(ctx context.Context) error {
-		creditor, err := checker.CheckAccount(ctx, accountOf(p))
+		creditor, err := checker.CheckAccount(ctx, s.accountOf(p))
 		if err == nil {
-			s.creditors.Put(s.now(), accountOf(p), creditor)
+			s.creditors.Put(s.now(), s.accountOf(p), creditor)
 		}
 		return err
 	})
@@ -79,8 +79,9 @@ func (s *Service) askCreditor(ctx context.Context, checker ports.AccountChecker,
 	}
 }
 
-func accountOf(p catalogue.Provider) checkout.Account {
-	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment}
+// accountOf returns a provider's account at the processor.
+func (s *Service) accountOf(p catalogue.Provider) checkout.Account {
+	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}
 }
 
 // CheckTerms returns an error with a line for each field of Config.Terms of which the processor says otherwise, for any provider
@@ -107,7 +108,7 @@ func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted err
 			}
 			creditor, err := CheckAccount(ctx, checker, p)
 			if err == nil {
-				s.creditors.Put(s.now(), accountOf(p), creditor)
+				s.creditors.Put(s.now(), s.accountOf(p), creditor)
 				err = s.enoughNotice(p, creditor)
 			}
 			reasons = append(reasons, err)
@@ -135,7 +136,7 @@ func (s *Service) enoughNotice(p catalogue.Provider, c checkout.Creditor) error 
 
 // CheckAccount returns the creditor of a provider's account, or why payments cannot be collected for the provider.
 func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) (checkout.Creditor, error) {
-	creditor, err := checker.CheckAccount(ctx, accountOf(p))
+	creditor, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
 	if err != nil {
 		return creditor, fmt.Errorf("provider %s: %w", p.Code, err)
 	}

@@ -79,9 +79,6 @@ type confirmCall struct {
 // run confirms the checkout that was read, and returns it as it is then. The error of a repeat is checkout.ErrAlreadyConfirmed. In this
 // process one confirm of a checkout at a time renders its agreement.
 func (c *confirmCall) run(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
-	if err := c.match(stored); err != nil {
-		return stored, err
-	}
 	waiting, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	unlock, waited, err := c.confirming.lock(waiting, stored.ID)
@@ -121,7 +118,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 			c.report(ctx, Failure{Operation: OperationObserve, Severity: Error, About: stored.About(), Err: err})
 			return stored, checkout.Busy()
 		}
-		if stored, err = c.storeAnswer(ctx, stored, seen); err != nil {
+		if stored, err = c.storeObservation(ctx, stored, seen); err != nil {
 			return stored, err
 		}
 	}

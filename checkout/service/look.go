@@ -2,12 +2,10 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // lookAgain is the pause after a question that the processor did not answer.
@@ -91,8 +89,7 @@ func (s *Service) endSetup(ctx context.Context, c checkout.Checkout) (checkout.C
 	if !c.ToEnd() {
 		return c, nil
 	}
-	err := within(ctx, processorLimit, func(ctx context.Context) error { return s.ask(ctx, c, s.cfg.Processor.Cancel) })
-	if err != nil {
+	if err := s.ask(ctx, c, processorLimit, s.cfg.Processor.Cancel); err != nil {
 		return c, fmt.Errorf("end the setup of %s: %w", c.ID, err)
 	}
 	fresh, err := s.refresh(ctx, c)
@@ -101,6 +98,3 @@ func (s *Service) endSetup(ctx context.Context, c checkout.Checkout) (checkout.C
 	}
 	return fresh, err
 }
-
-// isBusy reports whether a port could not try.
-func isBusy(err error) bool { return errors.Is(err, ports.ErrBusy) }

@@ -12,6 +12,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/letter"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Service) notify(ctx context.Context, l checkout.Lease) (checkout.Outcom
 	}
 	receipt, err := s.cfg.Notifier.Notify(attempting, written)
 	switch {
-	case isBusy(err):
+	case errors.Is(err, ports.ErrBusy):
 		return checkout.Outcome{}, err
 	case err != nil:
 		return s.unsent(ctx, l, err), nil
@@ -75,18 +76,13 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 	if err != nil {
 		return written, false, err
 	}
-	written, err = s.compose(n, facts, checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email})
-	written.ReplyTo = facts.Provider.SupportEmail
+	l, err := letter.Write(facts, s.zone)
+	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt, To: checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email},
+		ReplyTo: facts.Provider.SupportEmail, Subject: l.Subject, Text: l.Text, HTML: l.HTML}
 	if document != nil {
 		written.Attachments = []checkout.Attachment{{Name: facts.Agreement.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}
 	return written, err == nil, err
-}
-
-// compose writes the letter of a notice.
-func (s *Service) compose(n checkout.Job, f letter.Facts, to checkout.Addressee) (checkout.PayerNotice, error) {
-	l, err := letter.Write(f, s.zone)
-	return checkout.PayerNotice{ID: n.ID, At: n.CreatedAt, To: to, Subject: l.Subject, Text: l.Text, HTML: l.HTML}, err
 }
 
 // facts reads the facts of a letter about a checkout, and the PDF that goes with it, or nil.
@@ -122,8 +118,8 @@ func (s *Service) factsOfSetup(ctx context.Context, c checkout.Checkout, kind ch
 	if err != nil {
 		return letter.Facts{}, err
 	}
-	f := s.factsOf(provider, kind)
-	f.Student, f.Course, f.Checkout = agreement.Student(c.Student), c.Intent.CourseName, c
+	f := letter.Facts{Kind: kind, Sandbox: s.cfg.Environment == catalogue.Sandbox, Provider: checkout.PartyOf(provider),
+		Student: agreement.Student(c.Student), Course: c.Intent.CourseName, Checkout: c}
 	switch kind {
 	case checkout.NoticeOfSetup:
 		terms, err := s.termsOf(ctx, provider)
@@ -141,12 +137,6 @@ func (s *Service) factsOfSetup(ctx context.Context, c checkout.Checkout, kind ch
 		f.Page, f.At = s.pageURL(token), c.TokenExpiry(epoch)
 	}
 	return f, nil
-}
-
-// factsOf returns the facts of a letter that names a provider as it is now.
-func (s *Service) factsOf(p catalogue.Provider, kind checkout.NoticeKind) letter.Facts {
-	return letter.Facts{Kind: kind, Sandbox: s.cfg.Environment == catalogue.Sandbox,
-		Provider: agreement.Party{Name: p.DisplayName(), SupportEmail: p.Branding.SupportEmail, Colour: p.Branding.PrimaryColour}}
 }
 
 // payersPage returns the address of the payer's page by the latest token; "" if the token's secret is not in use any more.

@@ -82,11 +82,9 @@ func (s *Service) refreshForPoll(ctx context.Context, stored checkout.Checkout) 
 
 // observe asks the processor about the setup of a checkout, within a time.
 func (s *Service) observe(ctx context.Context, c checkout.Checkout, limit time.Duration) (seen checkout.Observation, err error) {
-	err = within(ctx, limit, func(ctx context.Context) error {
-		return s.ask(ctx, c, func(ctx context.Context, q checkout.SetupQuery) (err error) {
-			seen, err = s.cfg.Processor.Observe(ctx, q)
-			return err
-		})
+	err = s.ask(ctx, c, limit, func(ctx context.Context, q checkout.SetupQuery) (err error) {
+		seen, err = s.cfg.Processor.Observe(ctx, q)
+		return err
 	})
 	if err != nil {
 		return seen, fmt.Errorf("observe the setup of %s: %w", c.ID, err)
@@ -94,15 +92,17 @@ func (s *Service) observe(ctx context.Context, c checkout.Checkout, limit time.D
 	return seen, nil
 }
 
-// ask asks the processor something about the setup of a checkout, in its provider's account. A provider that was removed has no
-// account.
-func (s *Service) ask(ctx context.Context, c checkout.Checkout, question func(context.Context, checkout.SetupQuery) error) error {
-	p, err := s.providerOf(ctx, c.ProviderCode)
-	if err != nil {
-		return err
-	}
-	return question(ctx, checkout.SetupQuery{Setup: c.Setup, OrderID: c.OrderID,
-		Account: checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}})
+// ask asks the processor something about the setup of a checkout, in its provider's account, within a time. A provider that was
+// removed has no account.
+func (s *Service) ask(ctx context.Context, c checkout.Checkout, limit time.Duration,
+	question func(context.Context, checkout.SetupQuery) error) error {
+	return within(ctx, limit, func(ctx context.Context) error {
+		p, err := s.providerOf(ctx, c.ProviderCode)
+		if err != nil {
+			return err
+		}
+		return question(ctx, checkout.SetupQuery{Setup: c.Setup, OrderID: c.OrderID, Account: s.accountOf(p)})
+	})
 }
 
 // refresh asks the processor about a checkout's setup within processorLimit, and stores what is new. With an error it returns
@@ -115,12 +115,6 @@ func (s *Service) refresh(ctx context.Context, stored checkout.Checkout) (checko
 	if err != nil {
 		return stored, err
 	}
-	return s.storeAnswer(ctx, stored, seen)
-}
-
-// storeAnswer stores what the processor has just said, which polls must not go behind.
-func (s *Service) storeAnswer(ctx context.Context, stored checkout.Checkout, seen checkout.Observation) (checkout.Checkout, error) {
-	s.answers.Delete(stored.Setup.BillingRequestID)
 	return s.storeObservation(ctx, stored, seen)
 }
 

@@ -254,7 +254,7 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 	c, p := page.Checkout, page.Provider
 	return s.cfg.Processor.Begin(ctx, checkout.SetupStart{
 		Key:          c.SetupKey(s.cfg.Environment, try),
-		Account:      checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment},
+		Account:      s.accountOf(p),
 		ProviderName: p.DisplayName(),
 		CheckoutID:   c.ID,
 		OrderID:      c.OrderID,

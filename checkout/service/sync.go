@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // sync makes the CRM say what the store says of a checkout. The cursor is the newest revision that the CRM was told whole. A call of a
@@ -41,7 +42,7 @@ func (s *Service) unsynced(ctx context.Context, l checkout.Lease, e checkout.Enr
 			return checkout.Outcome{State: checkout.JobPending, Cursor: l.Cursor}, nil
 		}
 	}
-	if !refused && isBusy(failure) {
+	if !refused && errors.Is(failure, ports.ErrBusy) {
 		return checkout.Outcome{Cursor: l.Cursor}, failure
 	}
 	o = checkout.Outcome{State: checkout.JobPending, Attempts: 1, Pause: checkout.SyncPause(l.Attempts+1, refused), Cursor: l.Cursor,

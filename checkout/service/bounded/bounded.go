@@ -40,14 +40,6 @@ func (m *Map[K, V]) Put(key K, v V) {
 	m.put(key, v)
 }
 
-// Delete removes the entry of key, if there is one.
-func (m *Map[K, V]) Delete(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.young, key)
-	delete(m.old, key)
-}
-
 // Use returns the value of key, created by create if the key has no entry, and marks it as used.
 func (m *Map[K, V]) Use(key K, create func() V) V {
 	m.mu.Lock()
@@ -115,6 +107,3 @@ func (c *Cache[K, V]) Latest(key K) (value V, ok bool) {
 func (c *Cache[K, V]) Put(now time.Time, key K, value V) {
 	c.values.Put(key, cached[V]{value, now.Add(c.life)})
 }
-
-// Delete forgets the value of key.
-func (c *Cache[K, V]) Delete(key K) { c.values.Delete(key) }

@@ -79,21 +79,6 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-func TestDeleteRemovesAnEntryOfEitherGeneration(t *testing.T) {
-	m := bounded.New[int, int](2)
-	for i := range 3 { // 0 and 1 are of the old generation now
-		m.Put(i, i)
-	}
-	m.Delete(0)
-	m.Delete(2)
-	m.Delete(7)
-	for key, want := range map[int]bool{0: false, 1: true, 2: false} {
-		if _, ok := m.Get(key); ok != want {
-			t.Errorf("%d is kept: %t, want %t", key, ok, want)
-		}
-	}
-}
-
 func TestACacheReadsAgainWhenItsLifeIsOver(t *testing.T) {
 	reads := 0
 	read := func() (int, error) { reads++; return reads, nil }
