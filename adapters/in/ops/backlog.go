@@ -27,26 +27,26 @@ type backlog struct {
 
 // queue has the metrics of the pending jobs of a kind.
 type queue struct {
-	waiting, oldest, failing gauge
+	waiting, oldest, failing *prometheus.Desc
 	kind                     checkout.JobKind
 }
 
 func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
 	return backlog{Handler: h, metrics: m, log: log,
-		checks: prometheus.NewDesc(namespace+"_ready", "Whether a check of /readyz holds: 1, or 0.", []string{"check"}, nil),
+		checks: describe("ready", "Whether a check of /readyz holds: 1, or 0.", "check"),
 		queues: []queue{
-			{newGauge("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
-				newGauge("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
-				newGauge("outbox_failing", "Pending events whose latest attempt failed."), checkout.JobDeliver},
-			{newGauge("crm_waiting", "Checkouts of which the CRM is still to be told."),
-				newGauge("crm_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
-				newGauge("crm_failing", "Checkouts of them whose latest attempt failed."), checkout.JobSync},
-			{newGauge("ends_waiting", "Direct debits of cancelled checkouts and withdrawn agreements that the processor has yet to cancel."),
-				newGauge("ends_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
-				newGauge("ends_failing", "Direct debits of them whose latest attempt failed."), checkout.JobEnd},
-			{newGauge("notices_waiting", "Notices to payers that are neither sent nor given up."),
-				newGauge("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
-				newGauge("notices_failing", "Notices of them whose latest attempt failed."), checkout.JobNotify},
+			{describe("outbox_pending_events", "Events that are neither delivered nor given up, those being delivered included."),
+				describe("outbox_oldest_pending_age_seconds", "Age of the oldest pending event; 0 if there is none."),
+				describe("outbox_failing", "Pending events whose latest attempt failed."), checkout.JobDeliver},
+			{describe("crm_waiting", "Checkouts of which the CRM is still to be told."),
+				describe("crm_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+				describe("crm_failing", "Checkouts of them whose latest attempt failed."), checkout.JobSync},
+			{describe("ends_waiting", "Direct debits of cancelled checkouts and withdrawn agreements that the processor has yet to cancel."),
+				describe("ends_oldest_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+				describe("ends_failing", "Direct debits of them whose latest attempt failed."), checkout.JobEnd},
+			{describe("notices_waiting", "Notices to payers that are neither sent nor given up."),
+				describe("notices_oldest_age_seconds", "Age of the oldest of them; 0 if there is none."),
+				describe("notices_failing", "Notices of them whose latest attempt failed."), checkout.JobNotify},
 		},
 	}
 }
@@ -54,9 +54,9 @@ func newBacklog(h *Handler, m *Metrics, log *slog.Logger) backlog {
 // Describe implements [prometheus.Collector].
 func (b backlog) Describe(to chan<- *prometheus.Desc) {
 	for _, q := range b.queues {
-		to <- q.waiting.Desc
-		to <- q.oldest.Desc
-		to <- q.failing.Desc
+		to <- q.waiting
+		to <- q.oldest
+		to <- q.failing
 	}
 	to <- b.checks
 }
@@ -65,7 +65,7 @@ func (b backlog) Describe(to chan<- *prometheus.Desc) {
 func (b backlog) Collect(to chan<- prometheus.Metric) {
 	h := b.service.Health(context.Background())
 	for check, holds := range map[string]bool{"serving": !b.draining.Load(), "store": h.Store == nil, "processor": h.Processor == nil} {
-		to <- prometheus.MustNewConstMetric(b.checks, prometheus.GaugeValue, map[bool]float64{true: 1}[holds], check)
+		to <- gauge(b.checks, map[bool]float64{true: 1}[holds], check)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), backlogLimit)
 	defer cancel()
@@ -79,9 +79,9 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 		if err != nil {
 			waiting, age, failing = math.NaN(), math.NaN(), math.NaN()
 		}
-		to <- q.waiting.at(waiting)
-		to <- q.oldest.at(age)
-		to <- q.failing.at(failing)
+		to <- gauge(q.waiting, waiting)
+		to <- gauge(q.oldest, age)
+		to <- gauge(q.failing, failing)
 	}
 	codes, err := b.service.ProviderCodes(ctx)
 	if err != nil {
@@ -92,14 +92,10 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// gauge is a metric whose value is read when metrics are collected.
-type gauge struct{ *prometheus.Desc }
-
-func newGauge(name, help string) gauge {
-	return gauge{prometheus.NewDesc(namespace+"_"+name, help, nil, nil)}
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_"+name, help, labels, nil)
 }
 
-// at returns the metric with its value.
-func (g gauge) at(value float64) prometheus.Metric {
-	return prometheus.MustNewConstMetric(g.Desc, prometheus.GaugeValue, value)
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }

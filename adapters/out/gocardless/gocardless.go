@@ -21,6 +21,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/bounded"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -54,7 +55,7 @@ type Options struct {
 type Processor struct {
 	info      checkout.ProcessorInfo
 	client    *client
-	creditors creditorCache
+	creditors *bounded.Cache[string, []creditorWire] // of the account, by ""
 }
 
 var (
@@ -72,7 +73,7 @@ func New(o Options) (*Processor, error) {
 		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays,
 			PageOrigins: []string{pagesOf(o.URL)}, Notifies: true},
 		client:    &client{Options: o, limit: newLimiter(o.Now)},
-		creditors: creditorCache{asking: make(chan struct{}, 1)},
+		creditors: bounded.NewCache[string, []creditorWire](creditorsLife, 1),
 	}, nil
 }
 

@@ -14,15 +14,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// creditorsLife is the time for which an answer about the creditors is kept.
+// creditorsLife is the time for which the answer about the account's creditors is kept.
 const creditorsLife = time.Minute
-
-// creditorCache keeps what GoCardless said of the account's creditors.
-type creditorCache struct {
-	asking chan struct{} // holds an element while a call uses the fields below, or asks GoCardless
-	at     time.Time
-	all    []creditorWire
-}
 
 // Ready implements ports.Processor: a creditor of the account may collect by BECS NZ.
 func (p *Processor) Ready(ctx context.Context) error {
@@ -59,21 +52,7 @@ func (p *Processor) CheckAccount(ctx context.Context, a checkout.Account) (check
 
 // allCreditors returns the creditors of the account as they were within the last minute.
 func (p *Processor) allCreditors(ctx context.Context) ([]creditorWire, error) {
-	c := &p.creditors
-	select {
-	case c.asking <- struct{}{}:
-		defer func() { <-c.asking }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the answer of GET /creditors: %w", ctx.Err())
-	}
-	if now := p.client.Now(); c.at.IsZero() || now.Sub(c.at) >= creditorsLife {
-		all, err := get[[]creditorWire](ctx, p.client, "/creditors")
-		if err != nil {
-			return nil, err
-		}
-		c.all, c.at = all, now
-	}
-	return c.all, nil
+	return p.creditors.Get(p.client.Now(), "", func() ([]creditorWire, error) { return get[[]creditorWire](ctx, p.client, "/creditors") })
 }
 
 // creditor returns the party that debits for the creditor, by its active identifier at BECS NZ.

@@ -1,8 +1,6 @@
 package gocardless_test
 
 import (
-	"context"
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -58,21 +56,6 @@ func TestCreditorsSayWhoDebits(t *testing.T) {
 		if got, err := b.CheckAccount(t.Context(), checkout.Account{ID: id}); err != nil || !reflect.DeepEqual(got.Authority, want) {
 			t.Errorf("%s: %+v, %v; want %+v", id, got, err, want)
 		}
-	}
-}
-
-// A caller whose time is over does not wait for a question that another caller asked.
-func TestNobodyWaitsForCreditorsForLongerThanItsTime(t *testing.T) {
-	b := newBench(t)
-	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultTimeout, Path: "/creditors", Times: 1})
-	go b.Ready(t.Context())
-	for b.sim.Statistics().Calls["GET /creditors"] == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, err := b.CheckAccount(ctx, checkout.Account{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("CheckAccount = %v, want %v", err, context.DeadlineExceeded)
 	}
 }
 
