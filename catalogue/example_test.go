@@ -2,7 +2,6 @@ package catalogue_test
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -35,23 +34,6 @@ func ExampleCourse_Resolve() {
 	// Monthly: course has no such plan
 }
 
-func ExampleProvider_Usable() {
-	provider := catalogue.Provider{
-		Code:        "KOWHAI",
-		Environment: catalogue.Sandbox,
-		Active:      true,
-		APIEnabled:  true,
-	}
-	fmt.Println(provider.Usable(catalogue.Sandbox))
-	provider.AccountID = "acc-kowhai"
-	fmt.Println(provider.Usable(catalogue.Sandbox))
-	fmt.Println(provider.Usable(catalogue.Production))
-	// Output:
-	// provider KOWHAI is not linked to an account
-	// <nil>
-	// provider KOWHAI is configured for another environment than production
-}
-
 func ExampleConfiguration_Check() {
 	c := catalogue.Configuration{
 		Provider: catalogue.Provider{
@@ -75,30 +57,4 @@ func ExampleConfiguration_Check() {
 	// Output:
 	// success_url must begin with https://
 	// courses[0].plans[0] must fix number_of_instalments or instalment_amount
-}
-
-func ExampleDiff() {
-	before := catalogue.Configuration{
-		Provider: catalogue.Provider{Code: "KOWHAI", Active: true, Mode: catalogue.Legacy},
-	}
-	after := before
-	after.Provider.Active = false
-	after.Provider.Destination.Secret = "whsec_never-shown-anywhere"
-	for _, line := range catalogue.Diff([]catalogue.Configuration{before}, []catalogue.Configuration{after}) {
-		fmt.Println(line)
-	}
-	// Output:
-	// ~ provider KOWHAI: active true → false, signing secret changed
-}
-
-func ExampleNewKey() {
-	now := time.Date(2027, time.February, 1, 9, 30, 0, 0, time.UTC)
-	var entropy [32]byte // in earnest from crypto/rand
-	text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, now, entropy)
-	hash, ok := catalogue.HashKey(text)
-	fmt.Println(text)
-	fmt.Println(key.ID, ok, hash == key.Hash)
-	// Output:
-	// pck_sandbox_aaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_2e5ywfa
-	// aaaaaaaa true true
 }
