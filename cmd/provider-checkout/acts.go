@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/money/text"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -24,7 +23,7 @@ const operatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
 func (c *call) acting(db records) (operate.Operator, error) {
 	name, err := operatorName(c.Env, user.Current)
 	if err != nil {
-		return operate.Operator{}, cli.UsageError(err.Error())
+		return operate.Operator{}, usageError(err.Error())
 	}
 	return operatorOn(db, db.Secrets(), name, c.reason)
 }
@@ -60,13 +59,15 @@ func operatorName(env func(string) string, current func() (*user.User, error)) (
 const maxActs = 10_000
 
 // listActs prints what operators did, the newest first.
-func listActs(c *call) action {
-	c.listFlags()
-	var f checkout.ActFilter
-	c.flags.StringVar(&f.Subject, "subject", "", "only acts on this provider `CODE`, checkout, agreement or key")
-	c.sinceFlag(&f.Since, "only acts from this `TIME` on")
-	return c.onRecords(func(ctx context.Context, db records) error {
-		list, err := db.Acts(ctx, f, maxActs+1)
+type listActs struct {
+	ListFlags
+	Subject string    `placeholder:"ID" help:"only acts on this provider, checkout, agreement or key"`
+	Since   time.Time `type:"since" placeholder:"TIME" help:"only acts from this time on: 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
+}
+
+func (f *listActs) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		list, err := db.Acts(ctx, checkout.ActFilter{Subject: f.Subject, Since: f.Since}, maxActs+1)
 		if err != nil {
 			return err
 		}

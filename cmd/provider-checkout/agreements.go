@@ -13,15 +13,18 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // agreementPDF writes the stored PDF of an agreement to a file.
-func agreementPDF(c *call) action {
-	c.readFlags()
-	out := c.requiredFlag("out", "`FILE` to write; only its owner may read it; - is standard output")
-	return c.onRecords(func(ctx context.Context, db records) error { return c.writePDF(ctx, db, c.Args[0], *out) })
+type agreementPDF struct {
+	ReadFlags
+	Number string `arg:""`
+	Out    string `required:"" placeholder:"FILE" help:"to write; only its owner may read it; - is standard output (required)"`
+}
+
+func (f *agreementPDF) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error { return c.writePDF(ctx, db, f.Number, f.Out) })
 }
 
 // writePDF writes the stored PDF of an agreement to a file, and reports it on stderr.
@@ -50,41 +53,42 @@ func (c *call) writePDF(ctx context.Context, db records, number, path string) er
 }
 
 // verifyAgreement checks an agreement against the record, or every agreement, or a document that somebody has kept.
-func verifyAgreement(c *call) action {
-	c.readFlags()
-	all := c.flags.Bool("all", false, "check every agreement")
-	file := c.flags.String("file", "", "check a PDF, `FILE`, without a store unless --store is given")
-	c.check = func(args []string) error {
-		if given := len(args) + map[bool]int{true: 1}[*all] + map[bool]int{true: 1}[*file != ""]; given != 1 {
-			return cli.UsageError("name one agreement, or give --all, or --file")
-		}
-		return nil
+type verifyAgreement struct {
+	ReadFlags
+	Number string `arg:"" optional:""`
+	All    bool   `help:"check every agreement"`
+	File   string `placeholder:"FILE" help:"check a PDF, without a store unless --store is given"`
+}
+
+func (f *verifyAgreement) Run(ctx context.Context, c *call) error {
+	one, all, file := f.Number != "", f.All, f.File != ""
+	if !one && !all && !file || one && all || one && file || all && file {
+		return usageError("name one agreement, or give --all, or --file")
 	}
-	verify := func(ctx context.Context, db records) error {
-		v := verifier{call: c, db: db}
-		var err error
-		if v.signer, err = c.knownSigner(); err != nil {
-			return err
-		}
-		switch {
-		case *file != "":
-			err = v.file(ctx, *file)
-		case *all:
-			err = v.all(ctx)
-		default:
-			err = v.agreement(ctx, c.Args[0])
-		}
-		if err == nil && v.failed > 0 {
-			err = fmt.Errorf("failed: %s", counted(v.failed, "check"))
-		}
+	signer, err := c.knownSigner()
+	if err != nil {
 		return err
 	}
-	return func(ctx context.Context) error {
-		if *file != "" && !c.flags.Changed("store") {
-			return verify(ctx, nil)
+	v := verifier{call: c, signer: signer}
+	verify := func(db records) error {
+		v.db = db
+		switch {
+		case file:
+			return v.file(ctx, f.File)
+		case all:
+			return v.all(ctx)
 		}
-		return c.onRecords(verify)(ctx)
+		return v.agreement(ctx, f.Number)
 	}
+	if file && c.given["store"] == "" {
+		err = verify(nil)
+	} else {
+		err = c.onRecords(ctx, verify)
+	}
+	if err == nil && v.failed > 0 {
+		err = fmt.Errorf("failed: %s", counted(v.failed, "check"))
+	}
+	return err
 }
 
 // knownSigner returns the signer whose certificates are known, or nil.
@@ -180,9 +184,9 @@ func (v *verifier) file(ctx context.Context, path string) error {
 func (v *verifier) signed(document []byte) (agreement.Agreement, []verdict) {
 	attached, under, err := pdf.Verify(document)
 	if err != nil {
-		return attached, []verdict{{true, "the PDF: " + cli.OneLine(err.Error())}}
+		return attached, []verdict{{true, "the PDF: " + oneLine(err.Error())}}
 	}
-	name := cli.OneLine(under.Subject.String()) + ", certificate " + pdf.Fingerprint(under)
+	name := oneLine(under.Subject.String()) + ", certificate " + pdf.Fingerprint(under)
 	signature := verdict{text: "the PDF is signed by " + name}
 	switch {
 	case v.signer == nil:
@@ -218,7 +222,7 @@ type verdict struct {
 // verifyFigures checks that the schedule sums to the price.
 func verifyFigures(a agreement.Agreement) verdict {
 	if err := a.Check(); err != nil {
-		return verdict{true, "the figures: " + cli.OneLine(err.Error())}
+		return verdict{true, "the figures: " + oneLine(err.Error())}
 	}
 	return verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
 }

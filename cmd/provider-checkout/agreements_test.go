@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
@@ -111,12 +110,12 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 			o.execute(t, tt.edit)
 			got := o.try(t, "agreements", "verify", number)
 			if tt.want == "" {
-				if got.code != cli.ExitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 6 {
+				if got.code != exitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 6 {
 					t.Errorf("verify = %+v, want six checks that pass", got)
 				}
 				return
 			}
-			if got.code != cli.ExitFailed || !strings.Contains(got.stdout, number+"  FAIL  "+tt.want) || !strings.Contains(got.stderr, "failed: ") {
+			if got.code != exitFailed || !strings.Contains(got.stdout, number+"  FAIL  "+tt.want) || !strings.Contains(got.stderr, "failed: ") {
 				t.Errorf("verify = %+v, want status 1 and a check that says %q", got, tt.want)
 			}
 		})
@@ -172,7 +171,7 @@ func TestVerifyNamesEveryColumnThatTheAgreementStates(t *testing.T) {
 				UPDATE documents SET checkout_id = (SELECT id FROM checkouts), provider_code = (SELECT provider_code FROM checkouts)`)
 		}
 		got := o.try(t, "agreements", "verify", "--all")
-		if got.code != cli.ExitFailed || !strings.Contains(got.stdout+got.stderr, want) {
+		if got.code != exitFailed || !strings.Contains(got.stdout+got.stderr, want) {
 			t.Errorf("after a change of %s verify says %+v, want %q", column, got, want)
 		}
 	}
@@ -183,14 +182,14 @@ func TestVerifyTakesAMandateThatWasReplaced(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
 	o.execute(t, `UPDATE checkouts SET mandate_id = 'MD9'`)
-	if got := o.try(t, "agreements", "verify", number); got.code != cli.ExitFailed {
+	if got := o.try(t, "agreements", "verify", number); got.code != exitFailed {
 		t.Errorf("before that is on record: %+v", got)
 	}
 	o.execute(t, `INSERT INTO moments SELECT provider_code, id, 'm', 9999999999999999, confirmed_ms + 1, 'mandate_changed', 'processor', '',
 		'another mandate active', 1 FROM checkouts`)
 	says(t, o.prints(t, "agreements", "verify", number), "the agreement states what the checkout does; the processor replaced its mandate on ")
 	o.execute(t, `UPDATE checkouts SET mandate_id = 'MD9', price_cents = price_cents + 100`)
-	if got := o.try(t, "agreements", "verify", number); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "pricing.course_price") {
+	if got := o.try(t, "agreements", "verify", number); got.code != exitFailed || !strings.Contains(got.stdout, "pricing.course_price") {
 		t.Errorf("with another price: %+v", got)
 	}
 }
@@ -206,13 +205,13 @@ func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 	}
 	says(t, out, numbers[2]+"  ok  no PDF was rendered at the confirm")
 	o.execute(t, `DELETE FROM documents WHERE checkout_id = (SELECT checkout_id FROM agreements WHERE number = ?)`, numbers[1])
-	if got := o.try(t, "agreements", "verify", "--all"); got.code != cli.ExitFailed || strings.Count(got.stdout, "FAIL") != 1 ||
+	if got := o.try(t, "agreements", "verify", "--all"); got.code != exitFailed || strings.Count(got.stdout, "FAIL") != 1 ||
 		!strings.HasSuffix(got.stderr, "failed: 1 check\n") {
 		t.Errorf("verify --all = %+v, want one check that fails", got)
 	}
 	o.fails(t, `there is no agreement "PPA-1999-1"`, "agreements", "verify", "PPA-1999-1")
 	for _, args := range [][]string{{"agreements", "verify"}, {"agreements", "verify", numbers[0], "--all"}} {
-		o.try(t, args...).refuses(t, cli.ExitUsage, "name one agreement, or give --all, or --file")
+		o.try(t, args...).refuses(t, exitUsage, "name one agreement, or give --all, or --file")
 	}
 }
 
@@ -244,10 +243,10 @@ func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	alone := func(args ...string) result {
 		return try(t, nil, "", append([]string{"agreements", "verify", "--file", path}, args...)...)
 	}
-	if got := alone(); got.code != cli.ExitDone || strings.Count(got.stdout, number+"  ok  ") != 2 {
+	if got := alone(); got.code != exitDone || strings.Count(got.stdout, number+"  ok  ") != 2 {
 		t.Errorf("without a store: %+v, want two checks that pass", got)
 	}
-	if got := alone("--store", "sqlite:"+store); got.code != cli.ExitDone || !strings.Contains(got.stdout, "it is the PDF of the confirm") {
+	if got := alone("--store", "sqlite:"+store); got.code != exitDone || !strings.Contains(got.stdout, "it is the PDF of the confirm") {
 		t.Errorf("with its store: %+v", got)
 	}
 	document, err := os.ReadFile(path)
@@ -258,7 +257,7 @@ func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	if err := os.WriteFile(path, document, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := alone(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, "it was changed after it was signed") {
+	if got := alone(); got.code != exitFailed || !strings.Contains(got.stdout, "it was changed after it was signed") {
 		t.Errorf("of a changed copy: %+v", got)
 	}
 }

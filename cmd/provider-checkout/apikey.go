@@ -6,25 +6,15 @@ import (
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // keyVariable has the API key of a provider, for the commands of a provider's developer.
 const keyVariable = "PROVIDER_CHECKOUT_KEY"
 
-// client has the settings of a command that calls the API as a provider does.
-type client struct {
-	*call
-	baseURL, keyFile string
-}
-
-// newClient defines the flags of a command that calls the API.
-func newClient(c *call) *client {
-	p := &client{call: c}
-	cli.Var(c.flags, &p.baseURL, "base-url", "", parseBaseURL, "`URL` of the service")
-	c.flags.Require("base-url")
-	c.flags.StringVar(&p.keyFile, "key-file", "", "`FILE` with the API key, read again when it is refused")
-	return p
+// ClientFlags are the flags of a command that calls the API as a provider does.
+type ClientFlags struct {
+	BaseURL string `name:"base-url" type:"service" required:"" placeholder:"URL" help:"of the service (required)"`
+	KeyFile string `placeholder:"FILE" help:"with the API key, read again when it is refused"`
 }
 
 // parseBaseURL parses the address of a service, which may be under a path.
@@ -37,23 +27,23 @@ func parseBaseURL(text string) (string, error) {
 }
 
 // key returns the API key as it is now.
-func (p *client) key() (string, error) {
-	key := p.Env(keyVariable)
-	if p.keyFile != "" {
-		text, err := readText(p.Stdin, p.keyFile)
+func (f *ClientFlags) key(c *call) (string, error) {
+	key := c.Env(keyVariable)
+	if f.KeyFile != "" {
+		text, err := readText(c.Stdin, f.KeyFile)
 		if err != nil {
 			return "", err
 		}
 		key = string(text)
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", cli.UsageError("the API key is missing: " + keyVariable + ", or --key-file")
+		return "", usageError("the API key is missing: " + keyVariable + ", or --key-file")
 	}
 	return key, nil
 }
 
 // api returns a client of the API, which has the key as that of the provider "".
-func (p *client) api() (*apiclient.Client, error) {
-	key, err := p.key()
-	return apiclient.New(p.baseURL, map[string]string{"": key}), err
+func (f *ClientFlags) api(c *call) (*apiclient.Client, error) {
+	key, err := f.key(c)
+	return apiclient.New(f.BaseURL, map[string]string{"": key}), err
 }

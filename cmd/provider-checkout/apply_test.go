@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -43,13 +42,6 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	if said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
-	for _, setting := range []string{"PROVIDER_CHECKOUT_ALLOW_PRIVATE_DESTINATIONS=true",
-		"PROVIDER_CHECKOUT_CONFIG=" + proc.TempFile(t, `{"allow_private_destinations": true}`)} {
-		got := try(t, []string{setting}, "", "apply", "-f", proc.TempFile(t, provider), "--store", "sqlite:"+o.path)
-		if got.code != cli.ExitDone || strings.Contains(got.stderr, "plain http") {
-			t.Errorf("with %s, apply = %+v, want no word of plain http", setting, got)
-		}
-	}
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
@@ -76,7 +68,7 @@ func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {
 	} {
 		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
 		got := try(t, append(account, tokenVariable+"="+tt.token), "", "apply", "-f", file, "--store", store)
-		if got.code != cli.ExitDone || !strings.HasPrefix(got.stderr, tt.want) || strings.Count(got.stderr, "\n") != max(1, strings.Count(tt.want, "\n")) || strings.Contains(got.stderr, "hunter2") {
+		if got.code != exitDone || !strings.HasPrefix(got.stderr, tt.want) || strings.Count(got.stderr, "\n") != max(1, strings.Count(tt.want, "\n")) || strings.Contains(got.stderr, "hunter2") {
 			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -85,7 +77,7 @@ func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {
 func TestApplyReadsStandardInput(t *testing.T) {
 	o := newOperator(t)
 	got := try(t, nil, `{"providers": []}`, "apply", "-f", "-", "--store", "sqlite:"+o.path)
-	if got.code != cli.ExitDone || got.stdout != "" {
+	if got.code != exitDone || got.stdout != "" {
 		t.Errorf("apply = %+v", got)
 	}
 }
@@ -97,7 +89,7 @@ func TestProviderFileHasALimit(t *testing.T) {
 	full := file + strings.Repeat(" ", 32<<20-len(file))
 	o.does(t, "apply", "-f", proc.TempFile(t, full))
 	o.fails(t, "larger than 32 MB", "apply", "-f", proc.TempFile(t, full+" "))
-	if got := try(t, nil, full+" ", "apply", "-f", "-", "--store", "sqlite:"+o.path); got.code != cli.ExitFailed {
+	if got := try(t, nil, full+" ", "apply", "-f", "-", "--store", "sqlite:"+o.path); got.code != exitFailed {
 		t.Errorf("of standard input, apply = %+v", got)
 	}
 }
@@ -165,7 +157,7 @@ func TestAProviderFileRefersToItsSecrets(t *testing.T) {
 	o.does(t, "apply", "-f", plain)
 	for _, reference := range []string{"env:KOWHAI_SECRET", "file:" + secret} {
 		got := try(t, []string{"KOWHAI_SECRET=" + goodSecret}, "", "apply", "-f", proc.TempFile(t, provider("Kōwhai", reference)), "--store", "sqlite:"+o.path)
-		if got.code != cli.ExitDone || got.stdout != "" || !strings.HasPrefix(got.stderr, "nothing changed\n") {
+		if got.code != exitDone || got.stdout != "" || !strings.HasPrefix(got.stderr, "nothing changed\n") {
 			t.Errorf("with %s apply = %+v, want the secret that is on record", reference, got)
 		}
 	}

@@ -2,60 +2,136 @@ package main
 
 import (
 	_ "embed"
+	"errors"
+	"fmt"
+	"reflect"
 	"strings"
 	"text/template"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/alecthomas/kong"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
+	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
+
+// commands has every command, in the order in which an operator needs them.
+type commands struct {
+	Demo   demonstrate  `cmd:""`
+	Listen followEvents `cmd:""`
+	Serve  serve        `cmd:""`
+	Config struct {
+		Check checkConfig `cmd:""`
+	} `cmd:""`
+	Apply apply `cmd:""`
+	CRM   struct {
+		Pull  pullProviders `cmd:""`
+		Check checkCRM      `cmd:""`
+		Sync  syncCRM       `cmd:""`
+	} `cmd:"" name:"crm"`
+	Jobs struct {
+		List  listJobs  `cmd:""`
+		Show  showJob   `cmd:""`
+		Retry retryJobs `cmd:""`
+	} `cmd:""`
+	Today    today             `cmd:""`
+	Find     find              `cmd:""`
+	Show     show              `cmd:""`
+	Cancel   cancelCheckout    `cmd:""`
+	Withdraw withdrawAgreement `cmd:""`
+	Link     mailLink          `cmd:""`
+	Keys     struct {
+		Issue  issueKey  `cmd:""`
+		List   listKeys  `cmd:""`
+		Revoke revokeKey `cmd:""`
+	} `cmd:""`
+	Agreements struct {
+		PDF    agreementPDF    `cmd:"" name:"pdf"`
+		Verify verifyAgreement `cmd:""`
+	} `cmd:""`
+	Privacy struct {
+		Export exportStudent `cmd:""`
+		Erase  eraseStudent  `cmd:""`
+	} `cmd:""`
+	Acts   listActs `cmd:""`
+	Export export   `cmd:""`
+	Store  struct {
+		Distribute distributeStore `cmd:""`
+	} `cmd:""`
+	Backup  backup  `cmd:""`
+	Version version `cmd:""`
+}
 
 // helpText has a template for each command.
 //
 //go:embed help.tmpl
 var helpText string
 
-// commands returns every command, in the order in which an operator needs them.
-func commands() (all []cli.Command) {
-	help := template.Must(template.New("").Parse(helpText))
-	for _, c := range []struct {
-		name, args string
-		define     func(*call) action
-	}{
-		{"demo", "", demonstrate},
-		{"listen", "", followEvents},
-		{"serve", "", serve},
-		{"config check", "", checkConfig},
-		{"apply", "", apply},
-		{"crm pull", "", pullProviders},
-		{"crm check", "", checkCRM},
-		{"crm sync", "", syncCRM},
-		{"jobs list", "", listJobs},
-		{"jobs show", "ID", showJob},
-		{"jobs retry", "[ID]", retryJobs},
-		{"today", "", today},
-		{"find", "QUERY", find},
-		{"show", "ID", show},
-		{"cancel", "CHECKOUT", cancelCheckout},
-		{"withdraw", "NUMBER", withdrawAgreement},
-		{"link", "CHECKOUT", mailLink},
-		{"keys issue", "", issueKey},
-		{"keys list", "", listKeys},
-		{"keys revoke", "KEY-OR-ID", revokeKey},
-		{"agreements pdf", "NUMBER", agreementPDF},
-		{"agreements verify", "[NUMBER]", verifyAgreement},
-		{"privacy export", "", exportStudent},
-		{"privacy erase", "", eraseStudent},
-		{"acts", "", listActs},
-		{"export", "", export},
-		{"store distribute", "", distributeStore},
-		{"backup", "", backup},
-		{"version", "", version},
-	} {
-		var text strings.Builder
-		if err := help.ExecuteTemplate(&text, c.name, nil); err != nil {
-			panic(err) // help.tmpl is part of the program
-		}
-		about, more, _ := strings.Cut(text.String(), "\n\n")
-		all = append(all, cli.Command{Name: c.name, Args: strings.Fields(c.args), About: about, More: more, Setup: command(c.define)})
+// parser returns the parser of the command line for a call.
+func parser(c *call, more ...kong.Option) *kong.Kong {
+	options := append([]kong.Option{
+		kong.Name(program),
+		kong.Description("Payment-plan enrolments by direct debit. \"help COMMAND\" prints the help of a command."),
+		kong.Writers(c.Stdout, c.Stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
+		kong.Vars{"kinds": list(checkout.JobKinds()), "grounds": list(checkout.Grounds())},
+		kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
+		kong.Bind(c), kong.Resolvers(c), kong.PostBuild(addHelp),
+		kong.KindMapper(reflect.String, mapperOf(func(text string) (string, error) { return text, nil })),
+		valueOf("since", parseSince), valueOf("last-day", parseLastDay), valueOf("delay", parseDelay), valueOf("lifetime", parseLifetime),
+		valueOf("rate", parseRate), valueOf("whole", parseWhole), valueOf("networks", parsePrefixes), valueOf("authority", parseAuthority),
+		valueOf("reason", operate.ParseReason), valueOf("service", parseBaseURL), valueOf("receiver", parseReceiver),
+		valueOf("webhook", parseWebhook), valueOf("terms", parseFile(c.Stdin, providerfile.ParseTerms)),
+		valueOf("mapping", parseFile(c.Stdin, salesforce.ParseMapping)), valueOf("roles", parseFile(c.Stdin, desk.ParseRoles)),
+	}, more...)
+	k, err := kong.New(&commands{}, options...)
+	if err != nil {
+		panic(err) // the tags are part of the program
 	}
-	return all
+	return k
+}
+
+// list returns names as the tag "enum" has them.
+func list[T ~string](names []T) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(names), "[]"), " ", ",")
+}
+
+// valueOf names a kind of value, for the tag "type" of a flag, that a function parses.
+func valueOf[T any](name string, parse func(string) (T, error)) kong.Option {
+	return kong.NamedMapper(name, mapperOf(parse))
+}
+
+func mapperOf[T any](parse func(string) (T, error)) kong.Mapper {
+	return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		if ctx.Scan.Peek().IsEOL() {
+			return errors.New("needs a value")
+		}
+		var text string
+		if err := ctx.Scan.PopValueInto("text", &text); err != nil {
+			return err
+		}
+		value, err := parse(text)
+		if err == nil {
+			target.Set(reflect.ValueOf(value).Convert(target.Type()))
+		}
+		return err
+	})
+}
+
+// addHelp gives each command its text of help.tmpl: a line about it, and further paragraphs.
+func addHelp(k *kong.Kong) error {
+	help, err := template.New("").Parse(helpText)
+	if err != nil {
+		return err
+	}
+	for _, command := range k.Model.Leaves(false) {
+		var text strings.Builder
+		if err := help.ExecuteTemplate(&text, command.Path(), nil); err != nil {
+			return fmt.Errorf("help of %s: %w", command.Path(), err)
+		}
+		command.Help, command.Detail, _ = strings.Cut(text.String(), "\n\n")
+	}
+	return nil
 }

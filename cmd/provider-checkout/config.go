@@ -1,21 +1,21 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
 	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // credential is a setting without a flag: other users of the machine can read flags.
@@ -43,29 +43,51 @@ func credentials() []credential {
 	}
 }
 
-// credentialOf returns the setting of a variable.
-func credentialOf(variable string) credential {
+// credentialOf returns the setting of a variable, and reports whether there is one.
+func credentialOf(variable string) (credential, bool) {
 	all := credentials()
-	return all[slices.IndexFunc(all, func(c credential) bool { return c.variable == variable })]
+	i := slices.IndexFunc(all, func(c credential) bool { return c.variable == variable })
+	if i < 0 {
+		return credential{}, false
+	}
+	return all[i], true
+}
+
+const variablePrefix = "PROVIDER_CHECKOUT_"
+
+// variableOf returns the variable of a setting, by the name of its flag.
+func variableOf(flag string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // fieldOf returns the name of a setting in the file of --config, by its variable.
 func fieldOf(variable string) string {
-	return strings.ToLower(strings.TrimPrefix(variable, cli.Variable(program, "")))
+	return strings.ToLower(strings.TrimPrefix(variable, variablePrefix))
 }
 
-// variableOf returns the variable of a flag.
-func variableOf(f *pflag.Flag) string { return cli.Variable(program, f.Name) }
+// settingsOf returns the flags of a command that are settings.
+func settingsOf(command *kong.Node) (flags []*kong.Flag) {
+	for _, f := range command.Flags {
+		if f.Group != nil {
+			flags = append(flags, f)
+		}
+	}
+	return flags
+}
+
+// serveSettings returns the settings of serve. Those of other commands are among them.
+func serveSettings() []*kong.Flag {
+	commands := parser(&call{}).Model.Children
+	return settingsOf(commands[slices.IndexFunc(commands, func(n *kong.Node) bool { return n.Name == "serve" })])
+}
 
 // settingKinds returns the kinds of all settings, by their names in the file of --config: the flags of serve and the credentials.
 func settingKinds() map[string]settingsfile.Kind {
 	kinds := make(map[string]settingsfile.Kind)
-	flags := cli.NewFlags()
-	newServer(&call{flags: flags})
-	flags.VisitAll(func(f *pflag.Flag) {
-		kinds[fieldOf(variableOf(f))] = map[string]settingsfile.Kind{
-			"number": settingsfile.Number, "bool": settingsfile.Switch, "list": settingsfile.List}[f.Value.Type()]
-	})
+	for _, f := range serveSettings() {
+		kinds[fieldOf(variableOf(f.Name))] = map[reflect.Kind]settingsfile.Kind{reflect.Int: settingsfile.Number,
+			reflect.Float64: settingsfile.Number, reflect.Bool: settingsfile.Switch, reflect.Slice: settingsfile.List}[f.Target.Kind()]
+	}
 	delete(kinds, "config")
 	kinds["store"] = settingsfile.Open
 	for _, c := range credentials() {
@@ -77,37 +99,85 @@ func settingKinds() map[string]settingsfile.Kind {
 	return kinds
 }
 
-// readConfig reads the file of --config, and sets the flags that neither the command line nor a variable has set. Its error names
-// everything that is wrong, a line each.
-func (c *call) readConfig() error {
-	if c.configFile == "" {
+// settings has the origins of the settings of a call.
+type settings struct {
+	flags       map[string]*kong.Flag // of the command, by name
+	given       map[string]string     // the flags of the command line, by name, as they were written
+	configFile  string
+	config      map[string]settingsfile.Setting // that file, by the names of its fields
+	refused     map[string]bool                 // flags whose value in the file is not taken
+	wrongConfig error                           // names everything that is wrong with the file, a line each
+}
+
+// BeforeResolve reads the file of --config.
+func (*commands) BeforeResolve(c *call, parsed *kong.Context) error {
+	c.flags, c.given, c.refused = map[string]*kong.Flag{}, map[string]string{}, map[string]bool{}
+	if selected := parsed.Selected(); selected != nil {
+		for _, f := range settingsOf(selected) {
+			c.flags[f.Name] = f
+		}
+	}
+	for _, part := range parsed.Path {
+		if part.Flag != nil {
+			c.given[part.Flag.Name] = "set"
+			if value := parsed.Value(part); value.Kind() != reflect.Struct && value.Kind() != reflect.Slice && value.Kind() != reflect.Map {
+				c.given[part.Flag.Name] = fmt.Sprint(value)
+			}
+		}
+	}
+	if c.flags["config"] == nil {
+		return nil
+	}
+	if c.configFile = cmp.Or(c.given["config"], c.Env(variableOf("config"))); c.configFile == "" {
 		return nil
 	}
 	data, err := readText(c.Stdin, c.configFile)
 	if err != nil {
-		return err
+		c.wrongConfig = err
+		return nil
 	}
 	c.config, err = settingsfile.Parse(data, settingKinds())
-	faults := []error{err}
-	c.refused = map[string]bool{}
-	c.flags.VisitAll(func(f *pflag.Flag) {
-		from, _ := c.source(variableOf(f))
-		if !from.inConfig {
-			return
-		}
-		from.name = fieldOf(variableOf(f))
-		list, err := c.resolve(from)
-		if err == nil {
-			if err = f.Value.Set(strings.TrimSpace(list.text)); err != nil {
-				err = fmt.Errorf("%s: %w", from.name, err)
-			}
-		}
-		if err != nil {
-			c.refused[f.Name] = true
-			faults = append(faults, err)
-		}
-	})
-	return about(c.configName(), errors.Join(faults...))
+	c.wrongConfig = about(c.configName(), err)
+	return nil
+}
+
+// Validate implements [kong.Resolver].
+func (*call) Validate(*kong.Application) error { return nil }
+
+// Resolve returns the text of a setting that is no flag of the command line: of its variable, or of the file of --config. What the file has
+// wrong is noted, and not taken.
+func (c *call) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+	variable := variableOf(f.Name)
+	from, _ := c.source(variable)
+	if from == (source{}) {
+		return nil, nil
+	}
+	if from.inConfig {
+		from.name = fieldOf(variable)
+	}
+	list, err := c.resolve(from)
+	text := strings.TrimSpace(list.text)
+	if err == nil {
+		err = decode(f, text)
+	}
+	switch {
+	case err == nil:
+		return text, nil
+	case from.inConfig:
+		c.refused[f.Name] = true
+		c.wrongConfig = errors.Join(c.wrongConfig, about(c.configName()+": "+from.name, err))
+		return nil, nil
+	}
+	return nil, about(from.name, err)
+}
+
+// decode checks the text of a flag.
+func decode(f *kong.Flag, text string) error {
+	if f.Enum != "" && !slices.Contains(f.EnumSlice(), text) {
+		return fmt.Errorf("must be one of %s", f.Enum)
+	}
+	scan := kong.Scan().PushTyped(text, kong.FlagValueToken)
+	return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
 }
 
 // about returns an error, nil for nil, with the name of what it is about before each of its lines.
@@ -134,18 +204,18 @@ type source struct {
 func (c *call) source(variable string) (source, error) {
 	fileVariable, file := variable+"_FILE", ""
 	field := fieldOf(variable)
-	f := c.flags.Lookup(strings.ReplaceAll(field, "_", "-"))
-	if f == nil {
+	f := c.flags[strings.ReplaceAll(field, "_", "-")]
+	if _, ok := credentialOf(variable); ok {
 		file = c.Env(fileVariable)
+	} else if f == nil {
+		return source{}, nil
+	} else if _, ok := c.given[f.Name]; ok {
+		return source{name: "--" + f.Name, place: "--" + f.Name}, nil
 	}
 	from := c.config[field]
 	switch inline := c.Env(variable) != ""; {
-	case f != nil && f.Changed:
-		return source{name: "--" + f.Name, place: "--" + f.Name}, nil
-	case f != nil && !c.flags.HasVariable(f.Name):
-		return source{}, nil
 	case inline && file != "":
-		return source{name: variable}, cli.UsageError("set only one of " + variable + " and " + fileVariable)
+		return source{name: variable}, usageError("set only one of " + variable + " and " + fileVariable)
 	case inline:
 		return source{settingsfile.Setting{Variable: variable}, variable, "env " + variable, false}, nil
 	case file != "":
@@ -211,7 +281,7 @@ func (c *call) resolve(from source) (secretList, error) {
 
 // exposedFiles returns the files with secrets that every user of the machine can read, each after the setting that names it.
 func (c *call) exposedFiles() (exposed []string) {
-	variables := []string{cli.Variable(program, "store")}
+	variables := []string{variableOf("store")}
 	for _, setting := range credentials() {
 		if !setting.open {
 			variables = append(variables, setting.variable)
@@ -236,24 +306,27 @@ func (c *call) required(variable string) (secretList, error) {
 }
 
 func missing(variable string) error {
-	return fmt.Errorf("%s is missing (%s)", credentialOf(variable).meaning, namesOf(variable))
+	of, _ := credentialOf(variable)
+	return fmt.Errorf("%s is missing (%s)", of.meaning, namesOf(variable))
 }
 
 // namesOf returns the names of a credential where an operator may set it.
 func namesOf(variable string) string {
-	return fmt.Sprintf("%s or %[1]s_FILE, or %s in the file of --config", variable, credentialOf(variable).field())
+	return fmt.Sprintf("%s or %[1]s_FILE, or %s in the file of --config", variable, fieldOf(variable))
 }
 
 // name returns a setting as its source wrote it: as a flag, a variable, or a field of the file of --config. A setting without a source
 // has the name that it would have in that file, where there is one. A credential is named as a flag of its name would be.
 func (c *call) name(flag string) string {
-	variable := cli.Variable(program, flag)
-	switch from, _ := c.source(variable); {
+	variable := variableOf(flag)
+	from, _ := c.source(variable)
+	_, isCredential := credentialOf(variable)
+	switch {
 	case from.name != "":
 		return from.name
 	case c.configFile != "":
 		return fieldOf(variable)
-	case c.flags.Lookup(flag) == nil:
+	case isCredential:
 		return variable
 	}
 	return "--" + flag
@@ -270,59 +343,58 @@ func (c *call) names(flags ...string) string {
 
 // needs returns the error about a setting that is nothing without another.
 func (c *call) needs(flag, other string) error {
-	return cli.UsageError(c.name(flag) + " needs " + c.name(other))
+	return usageError(c.name(flag) + " needs " + c.name(other))
 }
 
 // checkConfig prints a line for each setting of serve, and for everything that is missing or contradictory. It asks neither the
 // store nor the network.
-func checkConfig(c *call) action {
-	s := newServer(c)
-	c.checksConfig = true
-	return func(context.Context) error {
-		problems := []error{c.wrongConfig}
-		table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-		line := func(variable, shown, meaning string) {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(variable), shown, meaning)
-		}
-		c.flags.VisitAll(func(f *pflag.Flag) {
-			if c.flags.HasVariable(f.Name) && f.Name != "config" {
-				_, meaning := pflag.UnquoteUsage(f)
-				meaning, _, _ = strings.Cut(meaning, "\n")
-				value := f.Value.String()
-				if f.Name == "store" {
-					value = shownStore(value)
-				}
-				line(variableOf(f), c.shown(variableOf(f), value, c.refused[f.Name]), meaning)
-			}
-		})
-		for _, setting := range credentials() {
-			from, _ := c.source(setting.variable)
-			_, err := c.secretList(setting.variable)
-			value := from.Text
-			if from != (source{}) && value == "" {
-				value = "set"
-			}
-			problems = append(problems, err)
-			line(setting.variable, c.shown(setting.variable, value, err != nil), setting.meaning)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-		if signer, err := s.signer(); err == nil && signer != nil {
-			own := signer.Certificate()
-			fmt.Fprintf(c.Stdout, "agreements are signed by %s, until %s\n", cli.OneLine(own.Subject.String()), own.NotAfter.UTC().Format(time.DateOnly))
-		}
-		for _, field := range slices.Sorted(maps.Keys(c.config)) {
-			if adapter := s.unusedAdapter(field); adapter != "" {
-				fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
-			}
-		}
-		if c.unknown() { // the file may have what is missing
-			return c.printProblems(c.wrongConfig)
-		}
-		_, err := s.outside()
-		return c.printProblems(append(problems, err, s.checkPlaces())...)
+type checkConfig struct{ ServerFlags }
+
+func (f *checkConfig) Run(c *call) error {
+	s := &server{call: c, ServerFlags: f.ServerFlags}
+	problems := []error{c.wrongConfig}
+	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
+	line := func(variable, value, meaning string, faulty bool) {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(variable), c.shown(variable, value, faulty), meaning)
 	}
+	for _, flag := range serveSettings() {
+		variable := variableOf(flag.Name)
+		from, _ := c.source(variable)
+		value := cmp.Or(c.given[flag.Name], c.Env(from.Variable), from.Text, flag.Default)
+		if flag.Name == "store" {
+			value = shownStore(f.Store)
+		}
+		if flag.Name != "config" {
+			line(variable, value, strings.TrimSpace(flag.PlaceHolder+" "+flag.Help), c.refused[flag.Name])
+		}
+	}
+	for _, setting := range credentials() {
+		from, _ := c.source(setting.variable)
+		_, err := c.secretList(setting.variable)
+		value := from.Text
+		if from != (source{}) && value == "" {
+			value = "set"
+		}
+		problems = append(problems, err)
+		line(setting.variable, value, setting.meaning, err != nil)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if signer, err := s.signer(); err == nil && signer != nil {
+		own := signer.Certificate()
+		fmt.Fprintf(c.Stdout, "agreements are signed by %s, until %s\n", oneLine(own.Subject.String()), own.NotAfter.UTC().Format(time.DateOnly))
+	}
+	for _, field := range slices.Sorted(maps.Keys(c.config)) {
+		if adapter := s.unusedAdapter(field); adapter != "" {
+			fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
+		}
+	}
+	if c.unknown() { // the file may have what is missing
+		return c.printProblems(c.wrongConfig)
+	}
+	_, err := s.outside()
+	return c.printProblems(append(problems, err, s.checkPlaces())...)
 }
 
 // unknown reports whether nothing is known of the settings in the file of --config.
@@ -368,9 +440,9 @@ func (c *call) shown(variable, value string, faulty bool) string {
 func (s *server) unusedAdapter(field string) string {
 	adapter, _, _ := strings.Cut(field, "_")
 	switch {
-	case adapter == gocardlessName && s.processor != gocardlessName,
-		adapter == salesforceName && s.crm != salesforceName,
-		adapter == "smtp" && (s.smtp == "" || s.smtp == noMail):
+	case adapter == gocardlessName && s.Processor != gocardlessName,
+		adapter == salesforceName && s.CRM != salesforceName,
+		adapter == "smtp" && (s.SMTP == "" || s.SMTP == noMail):
 		return adapter
 	}
 	return ""
@@ -379,9 +451,9 @@ func (s *server) unusedAdapter(field string) string {
 // checkPlaces checks the store's name and the addresses.
 func (s *server) checkPlaces() error {
 	_, _, wrongStore := s.place()
-	problems := []error{wrongStore, s.checkAddress("addr", s.addr)}
-	if s.opsAddr != "" {
-		problems = append(problems, s.checkAddress("ops-addr", s.opsAddr))
+	problems := []error{wrongStore, s.checkAddress("addr", s.Addr)}
+	if s.OpsAddr != "" {
+		problems = append(problems, s.checkAddress("ops-addr", s.OpsAddr))
 	}
 	return errors.Join(problems...)
 }

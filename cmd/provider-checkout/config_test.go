@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -17,8 +16,8 @@ func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
 		"allow_private_destinations": true, "trusted_proxies": ["10.1.2.3/8", "::1"], "setup_lifetime": "24h", "store": "env:STORE"}`)
 	s := served(t, []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "PROVIDER_CHECKOUT_OPS_ADDR=127.0.0.1:3",
 		"PROVIDER_CHECKOUT_BASE_URL=http://variable.example", "STORE=sqlite:a.db"}, "--base-url", "http://flag.example")
-	if s.addr != "127.0.0.1:1" || s.opsAddr != "127.0.0.1:3" || s.baseURL != "http://flag.example" || s.rateLimit != 7.5 || !s.allowPrivate ||
-		len(s.trustedProxies) != 2 || s.setupLifetime.Hours() != 24 || s.store != "sqlite:a.db" || s.processor != fakeName {
+	if s.Addr != "127.0.0.1:1" || s.OpsAddr != "127.0.0.1:3" || s.BaseURL != "http://flag.example" || s.RateLimit != 7.5 || !s.AllowPrivate ||
+		len(s.TrustedProxies) != 2 || s.SetupLifetime.Hours() != 24 || s.Store != "sqlite:a.db" || s.Processor != fakeName {
 		t.Errorf("settings = %+v", s)
 	}
 }
@@ -27,18 +26,18 @@ func TestCommandsTakeTheirSettingsFromTheFile(t *testing.T) {
 	dir := t.TempDir()
 	file := proc.TempFile(t, `{"store": "sqlite:`+filepath.Join(dir, "a.db")+`", "environment": "production", "secret": "env:MINE", "smtp": "smtp://mail.example:587"}`)
 	env := []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "MINE=0123456789abcdef0123456789abcdef"}
-	if got := try(t, env, "", "apply", "-f", "demo.json"); got.code != cli.ExitDone {
+	if got := try(t, env, "", "apply", "-f", "demo.json"); got.code != exitDone {
 		t.Fatalf("apply = %+v", got)
 	}
 	got := try(t, append(env, "PROVIDER_CHECKOUT_ENVIRONMENT=production"), "", "keys", "issue", "--provider", "KOWHAI")
-	if got.code != cli.ExitDone || !strings.HasPrefix(got.stdout, "pck_sandbox_") {
+	if got.code != exitDone || !strings.HasPrefix(got.stdout, "pck_sandbox_") {
 		t.Errorf("keys issue = %+v, want a key of the provider's own environment", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a.db.secret")); err == nil {
 		t.Error("the store has a secret of its own, want that of the file")
 	}
 	other := append(env, "PROVIDER_CHECKOUT_SECRET=another-0123456789abcdef0123456789")
-	if got := try(t, other, "", "keys", "issue", "--provider", "KOWHAI"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "secret") {
+	if got := try(t, other, "", "keys", "issue", "--provider", "KOWHAI"); got.code != exitFailed || !strings.Contains(got.stderr, "secret") {
 		t.Errorf("keys issue with another secret in the variable = %+v, want a refusal", got)
 	}
 }
@@ -52,7 +51,7 @@ func TestFaultyFileGetsOneLineAndStatus2(t *testing.T) {
 		{"the file itself", `{"config": "hunter2"}`, ": config is not a setting"},
 		{"a value that is refused", `{"rate_limit": -1}`, ": rate_limit: must be a number of requests a second"},
 		{"a variable that is not set", `{"store": "env:HUNTER"}`, ": store: the variable HUNTER is not set"},
-		{"all faults", `{"setup_lifetime": "0s", "environment": "x"}`, ": environment: must be sandbox or production; "},
+		{"all faults", `{"setup_lifetime": "0s", "environment": "x"}`, ": environment: must be one of sandbox,production; "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "settings.json")
@@ -60,7 +59,7 @@ func TestFaultyFileGetsOneLineAndStatus2(t *testing.T) {
 				path = proc.TempFile(t, tt.file)
 			}
 			got := try(t, nil, "", "serve", "--addr=127.0.0.1:0", "--config", path)
-			got.refuses(t, cli.ExitUsage, path, tt.want)
+			got.refuses(t, exitUsage, path, tt.want)
 			saysNot(t, got.stderr, "hunter2")
 		})
 	}
@@ -107,11 +106,11 @@ func TestConfigCheckSaysWhatIsMissing(t *testing.T) {
 		"smtp_user": "plans", "rate_limit": 50, "typo": "hunter2", "smtp_password": "file:/nowhere/key"}`)
 	env := []string{"DSN=postgres://checkout:hunter2@db/checkouts", "MINE=" + secret}
 	got := try(t, env, "", "config", "check", "--config", file, "--ops-addr", "localhost")
-	if got.code != cli.ExitFailed || !isLine(got.stderr) {
+	if got.code != exitFailed || !isLine(got.stderr) {
 		t.Fatalf("%+v, want status 1 and one line on stderr", got)
 	}
 	plain := strings.Join(strings.Fields(got.stdout), " ")
-	says(t, plain, "base_url https://pay.example, from "+file+" URL under which this server is reached",
+	says(t, plain, "base_url https://pay.example, from "+file+" URL of this server from outside",
 		"rate_limit 50, from "+file, "setup_lifetime 168h, by default", "ops_addr localhost, from --ops-addr",
 		"store set, from env DSN", "smtp_password cannot be used, from file /nowhere/key", "secret set, from env MINE the operator's secret",
 		"smtp not set", "smtp_user plans, from "+file,
@@ -143,7 +142,7 @@ func TestConfigCheckNamesTheSourceOfAProblem(t *testing.T) {
 	} {
 		got := try(t, tt.env, "", "config", "check", "--config", tt.config)
 		plain, problems := strings.Join(strings.Fields(got.stdout), " "), strings.Count(got.stdout, "problem: ")
-		if want := counted(problems, "problem") + "\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, ": "+want) {
+		if want := counted(problems, "problem") + "\n"; got.code != exitFailed || !strings.HasSuffix(got.stderr, ": "+want) {
 			t.Errorf("%s: %+v, want status 1 and %q", tt.name, got, want)
 		}
 		says(t, plain, tt.want...)
@@ -193,7 +192,7 @@ func TestConfigCheckReadsTheStoresAddressAsServeDoes(t *testing.T) {
 
 func TestConfigCheckOfASandboxMissesNothing(t *testing.T) {
 	got := try(t, []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"}, "", "config", "check")
-	if got.code != cli.ExitDone || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, "hunter2") ||
+	if got.code != exitDone || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, "hunter2") ||
 		!strings.Contains(got.stdout, "postgres://…, from env PROVIDER_CHECKOUT_STORE") {
 		t.Errorf("%+v, want every setting, no problem, and status 0", got)
 	}
@@ -228,7 +227,7 @@ func TestProductionExampleIsComplete(t *testing.T) {
 	check := func() result {
 		return try(t, nil, "", "config", "check", "--config", filepath.Join(etc, "settings.json"))
 	}
-	if got := check(); got.code != cli.ExitDone || strings.Contains(got.stdout, "unused") || strings.Contains(got.stdout, "hunter2") ||
+	if got := check(); got.code != exitDone || strings.Contains(got.stdout, "unused") || strings.Contains(got.stdout, "hunter2") ||
 		!strings.Contains(got.stdout, "agreements are signed by CN=Kōwhai Lending, until 20") {
 		t.Fatalf("config check = %+v, want status 0, nothing unused and no secret", got)
 	}
@@ -236,7 +235,7 @@ func TestProductionExampleIsComplete(t *testing.T) {
 		if err := os.Remove(filepath.Join(etc, name)); err != nil {
 			t.Fatal(err)
 		}
-		if got := check(); got.code != cli.ExitFailed || !strings.Contains(got.stdout, name+": no such file") {
+		if got := check(); got.code != exitFailed || !strings.Contains(got.stdout, name+": no such file") {
 			t.Errorf("without %s, config check = %+v, want status 1 and its name", name, got)
 		}
 		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // Names of CRMs.
@@ -33,22 +32,22 @@ const (
 
 // salesforce returns the CRM that the settings describe, or nil where it is the embedded CRM. Its error
 // names everything that is missing or wrong.
-func (s *systems) salesforce() (*salesforce.CRM, error) {
-	if s.crm != salesforceName {
+func (f *SystemFlags) salesforce(c *call) (*salesforce.CRM, error) {
+	if f.CRM != salesforceName {
 		return nil, nil
 	}
-	o := salesforce.Options{Environment: s.environment, URL: s.salesforceURL, User: s.salesforceUser, Mapping: s.salesforceMapping}
+	o := salesforce.Options{Environment: f.Environment, URL: f.SalesforceURL, User: f.SalesforceUser, Mapping: f.SalesforceMapping}
 	var noURL, noUser, noSecret error
 	if o.URL == "" {
-		noURL = errors.New("the URL of the Salesforce organisation is missing (" + s.name("salesforce-url") + ")")
+		noURL = errors.New("the URL of the Salesforce organisation is missing (" + c.name("salesforce-url") + ")")
 	}
-	id, noID := s.required(clientIDVariable)
-	secret, wrongSecret := s.secretList(clientSecretVariable)
-	key, wrongKey := parsed(s.call, jwtKeyVariable, parseKey)
+	id, noID := c.required(clientIDVariable)
+	secret, wrongSecret := c.secretList(clientSecretVariable)
+	key, wrongKey := parsed(c, jwtKeyVariable, parseKey)
 	o.ClientID, o.ClientSecret, o.JWTKey = strings.TrimSpace(id.text), strings.TrimSpace(secret.text), key
 	switch {
 	case key != nil && o.User == "":
-		noUser = errors.New("the user as whom the JWT key signs in is missing (" + s.name("salesforce-user") + ")")
+		noUser = errors.New("the user as whom the JWT key signs in is missing (" + c.name("salesforce-user") + ")")
 	case key == nil && o.ClientSecret == "" && wrongSecret == nil && wrongKey == nil:
 		noSecret = fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable))
 	}
@@ -57,7 +56,7 @@ func (s *systems) salesforce() (*salesforce.CRM, error) {
 	if key != nil {
 		settings = append(settings, "salesforce-jwt-key")
 	}
-	err = about(s.names(settings...), err)
+	err = about(c.names(settings...), err)
 	if err := errors.Join(noURL, noID, wrongSecret, wrongKey, noUser, noSecret, err); err != nil {
 		return nil, err
 	}
@@ -96,89 +95,77 @@ func parseKey(l secretList) (*rsa.PrivateKey, error) {
 // crmTimeout bounds a command's wait for the CRM.
 const crmTimeout = 2 * time.Minute
 
-// organisation returns the CRM for a command that is about it.
-func (s *systems) organisation() (*salesforce.CRM, error) {
-	crm, err := s.salesforce()
-	if crm == nil && err == nil {
-		return nil, cli.UsageError("the embedded CRM is the store: this needs --crm salesforce")
-	}
-	return crm, err
+// checkCRM prints every object and field that the organisation lacks.
+type checkCRM struct {
+	ConfigFlag
+	EnvironmentFlag
+	SalesforceFlags
 }
 
-// checkCRM prints every object and field that the organisation lacks.
-func checkCRM(c *call) action {
-	s := &systems{call: c}
-	c.configFlag()
-	s.environmentFlag()
-	s.crmFlags(salesforceName)
-	c.flags.AllowVariables()
-	return func(ctx context.Context) error {
-		crm, err := s.organisation()
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
-		defer cancel()
-		lacks, err := crm.CheckMetadata(ctx)
-		if err != nil {
-			return fmt.Errorf("ask the organisation: %w", err)
-		}
-		if len(lacks) == 0 {
-			_, err := fmt.Fprintln(c.Stdout, "nothing is missing")
-			return err
-		}
-		for _, line := range lacks {
-			fmt.Fprintln(c.Stdout, line)
-		}
-		return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
-			"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
+func (f *checkCRM) Run(ctx context.Context, c *call) error {
+	systems := SystemFlags{EnvironmentFlag: f.EnvironmentFlag, CRM: salesforceName, SalesforceFlags: f.SalesforceFlags}
+	crm, err := systems.salesforce(c)
+	if err != nil {
+		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, crmTimeout)
+	defer cancel()
+	lacks, err := crm.CheckMetadata(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the organisation: %w", err)
+	}
+	if len(lacks) == 0 {
+		_, err := fmt.Fprintln(c.Stdout, "nothing is missing")
+		return err
+	}
+	for _, line := range lacks {
+		fmt.Fprintln(c.Stdout, line)
+	}
+	return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
+		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 }
 
 // pullProviders stores the organisation's configuration, and prints the changes.
-func pullProviders(c *call) action {
-	s := &systems{call: c}
-	s.processorFlags()
-	s.crmFlags(salesforceName)
-	c.storeFlag()
-	s.privateSetting()
-	c.flags.AllowVariables()
-	prune := c.flags.Bool("prune", false, "remove providers that the organisation does not have (their keys and checkouts stay)")
-	dryRun := c.flags.Bool("dry-run", false, "print what a pull would change, and store nothing; without a store, what a new one would get")
-	c.reasonFlag()
-	return func(ctx context.Context) error {
-		crm, err := s.organisation()
-		if err != nil {
-			return err
-		}
-		asked, cancel := context.WithTimeout(ctx, crmTimeout)
-		defer cancel()
-		named, err := configured(asked, crm)
-		if err != nil {
-			return fmt.Errorf("read the organisation's providers: %w", err)
-		}
-		if len(named) == 0 && *prune {
-			return errors.New("the user sees no provider in the organisation: nothing is removed")
-		} else if len(named) == 0 {
-			fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
-		}
-		return s.configure(ctx, "crm pull", operate.Change{Named: named, Prune: *prune, KeepDestinations: true, DryRun: *dryRun})
+type pullProviders struct {
+	StoreFlags
+	EnvironmentFlag
+	ProcessorFlags
+	SalesforceFlags
+	Prune  bool `help:"remove providers that the organisation does not have (their keys and checkouts stay)"`
+	DryRun bool `help:"print what a pull would change, and store nothing; without a store, what a new one would get"`
+	ReasonFlag
+}
+
+func (f *pullProviders) Run(ctx context.Context, c *call) error {
+	systems := SystemFlags{f.EnvironmentFlag, f.ProcessorFlags, salesforceName, f.SalesforceFlags}
+	crm, err := systems.salesforce(c)
+	if err != nil {
+		return err
 	}
+	asked, cancel := context.WithTimeout(ctx, crmTimeout)
+	defer cancel()
+	named, err := configured(asked, crm)
+	if err != nil {
+		return fmt.Errorf("read the organisation's providers: %w", err)
+	}
+	if len(named) == 0 && f.Prune {
+		return errors.New("the user sees no provider in the organisation: nothing is removed")
+	} else if len(named) == 0 {
+		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
+	}
+	change := operate.Change{Named: named, Prune: f.Prune, KeepDestinations: true, DryRun: f.DryRun}
+	return systems.configure(ctx, c, "crm pull", change)
 }
 
 // syncCRM has servers compare the CRM with what has changed since a time.
-func syncCRM(c *call) action {
-	c.changeFlags()
-	var since time.Time
-	c.sinceFlag(&since, "checkouts that changed at this `TIME` or later")
-	c.check = func([]string) error {
-		if since.IsZero() {
-			return cli.UsageError("say by --since from when on")
-		}
-		return nil
-	}
-	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		queued, err := operator.Sync(ctx, since)
+type syncCRM struct {
+	ChangeFlags
+	Since time.Time `type:"since" required:"" placeholder:"TIME" help:"checkouts that changed at this time or later (required): 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
+}
+
+func (f *syncCRM) Run(ctx context.Context, c *call) error {
+	return c.operating(ctx, func(_ records, operator operate.Operator) error {
+		queued, err := operator.Sync(ctx, f.Since)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -100,33 +99,32 @@ func TestCRMSettingsAreRefusedWithEveryReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []refusal{
-		{"nothing is given", cli.ExitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
+		{"nothing is given", exitFailed, nil, []string{"--processor", "gocardless"}, []string{"--salesforce-url", clientIDVariable, clientIDVariable + "_FILE",
 			clientSecretVariable + "_FILE", jwtKeyVariable + "_FILE", tokenVariable, webhookVariable}, []string{"https://missing", "salesforce: "}}, // what the adapter says of the same
-		{"production too", cli.ExitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
+		{"production too", exitFailed, nil, []string{"--environment", "production"}, []string{"production is refused", "fake processor",
 			"operator's secret", "--salesforce-url", clientIDVariable, clientSecretVariable}, nil},
-		{"the organisation over http", cli.ExitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
+		{"the organisation over http", exitFailed, []string{secret}, []string{"--salesforce-url", "http://kowhai.example"},
 			[]string{"the URL of the organisation must be https", clientIDVariable}, []string{clientSecretVariable}},
-		{"a secret and a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
+		{"a secret and a key", exitFailed, []string{id, secret, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{"either a client secret or a JWT key", "--salesforce-user"}, nil},
-		{"a key without a user", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + large}, []string{"--salesforce-url", "https://kowhai.example"},
+		{"a key without a user", exitFailed, []string{id, jwtKeyVariable + "=" + large}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{"the user as whom the JWT key signs in is missing (--salesforce-user)"}, []string{"salesforce: "}},
-		{"a small key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
+		{"a small key", exitFailed, []string{id, jwtKeyVariable + "=" + small}, []string{"--salesforce-url", "https://kowhai.example", "--salesforce-user", "u"},
 			[]string{"less than 2048 bits"}, []string{"missing"}},
-		{"an empty file for a key", cli.ExitFailed, []string{id, secret, jwtKeyVariable + "_FILE=" + proc.TempFile(t, "\n")},
+		{"an empty file for a key", exitFailed, []string{id, secret, jwtKeyVariable + "_FILE=" + proc.TempFile(t, "\n")},
 			nil, []string{"the URL of the Salesforce organisation is missing"}, []string{"RSA", jwtKeyVariable}},
-		{"a key that is none", cli.ExitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
+		{"a key that is none", exitFailed, []string{id, jwtKeyVariable + "=hunter2"}, []string{"--salesforce-url", "https://kowhai.example"},
 			[]string{jwtKeyVariable + ": must be an RSA private key"}, []string{"missing"}},
-		{"another kind of key", cli.ExitFailed, []string{id, jwtKeyVariable + "=" + keyPEM(t, "PRIVATE KEY", other)},
+		{"another kind of key", exitFailed, []string{id, jwtKeyVariable + "=" + keyPEM(t, "PRIVATE KEY", other)},
 			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"must be an RSA private key"}, []string{"missing"}},
-		{"two sources of the secret", cli.ExitUsage, []string{id, secret, clientSecretVariable + "_FILE=x"},
+		{"two sources of the secret", exitUsage, []string{id, secret, clientSecretVariable + "_FILE=x"},
 			[]string{"--salesforce-url", "https://kowhai.example"}, []string{"set only one of " + clientSecretVariable}, []string{"missing"}},
-		{"another CRM", cli.ExitUsage, nil, []string{"--crm", "other"}, []string{"must be embedded or salesforce"}, nil},
-		{"no file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
-		{"a faulty file of names", cli.ExitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": "x"}`)}, []string{"contacts is not known"}, nil},
+		{"another CRM", exitUsage, nil, []string{"--crm", "other"}, []string{`must be one of "embedded","salesforce"`}, nil},
+		{"no file of names", exitUsage, nil, []string{"--salesforce-mapping", "none.json"}, []string{"no such file"}, nil},
+		{"a faulty file of names", exitUsage, nil, []string{"--salesforce-mapping", proc.TempFile(t, `{"contacts": "x"}`)}, []string{"contacts is not known"}, nil},
 	} {
 		tt.of(t, "serve", "--addr", "127.0.0.1:0", "--crm", "salesforce")
 	}
-	try(t, nil, "", "crm", "check", "--crm", "embedded").refuses(t, cli.ExitUsage, "the embedded CRM is the store")
 }
 
 func newRSA(t *testing.T, bits int) *rsa.PrivateKey {
@@ -158,7 +156,7 @@ func TestCRMCheckSignsInByAKeyFromItsFile(t *testing.T) {
 	}
 	for _, text := range []string{keyPEM(t, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), keyPEM(t, "PRIVATE KEY", pkcs8)} {
 		env := append(org.env[:2:2], jwtKeyVariable+"_FILE="+proc.TempFile(t, text), "PROVIDER_CHECKOUT_SALESFORCE_USER=checkout@kowhai.example")
-		if got := try(t, env, "", "crm", "check"); got != (result{cli.ExitDone, "nothing is missing\n", ""}) {
+		if got := try(t, env, "", "crm", "check"); got != (result{exitDone, "nothing is missing\n", ""}) {
 			t.Errorf("crm check = %+v", got)
 		}
 	}
@@ -175,11 +173,11 @@ func TestCRMCheckPrintsWhatIsMissing(t *testing.T) {
 	got := try(t, org.env, "", "crm", "check", "--salesforce-mapping", names)
 	want := "field Provider_Integration__c.Pricing_Mode__c is missing, or the user may not see it\n" +
 		"object Course_Plan__c is missing, or the user may not see it\n"
-	if got.code != cli.ExitFailed || got.stdout != want || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/out/salesforce/metadata (sf project deploy start") {
+	if got.code != exitFailed || got.stdout != want || !isLine(got.stderr) || !strings.Contains(got.stderr, "adapters/out/salesforce/metadata (sf project deploy start") {
 		t.Errorf("crm check = %+v, want\n%s", got, want)
 	}
 	got = try(t, append([]string{clientSecretVariable + "=hunter2_other"}, org.env...), "", "crm", "check")
-	got.refuses(t, cli.ExitFailed, "ask the organisation: ")
+	got.refuses(t, exitFailed, "ask the organisation: ")
 	saysNot(t, got.stderr, "hunter2")
 }
 
@@ -194,7 +192,7 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	dry := org.pull(t, o, "--dry-run")
 	want := []string{"!! provider KOWHAI: PRICING MODE CHANGES from legacy to catalogue", `name "Kōwhai" → "Kōwhai Institute"`, `+ course KOWHAI/NZDIP: "Diploma" added at 2990.51`}
 	for _, line := range want {
-		if dry.code != cli.ExitDone || !strings.Contains(dry.stdout, line) || strings.Contains(dry.stdout, "webhook") || strings.Contains(dry.stdout, "TUI") {
+		if dry.code != exitDone || !strings.Contains(dry.stdout, line) || strings.Contains(dry.stdout, "webhook") || strings.Contains(dry.stdout, "TUI") {
 			t.Errorf("a dry run = %+v, want %q and nothing of a destination", dry, line)
 		}
 	}
@@ -204,7 +202,7 @@ func TestPullStoresWhatTheOrganisationHas(t *testing.T) {
 	if did := o.acts(t, "crm pull"); len(did) != 0 {
 		t.Errorf("a dry run is on record: %+v", did)
 	}
-	if got := org.pull(t, o, "--reason", "the new year"); got.code != cli.ExitDone || got.stdout != dry.stdout {
+	if got := org.pull(t, o, "--reason", "the new year"); got.code != exitDone || got.stdout != dry.stdout {
 		t.Errorf("crm pull = %+v, want what the dry run printed", got)
 	}
 	if did := o.acts(t, "crm pull"); len(did) != 1 || did[0].Subject != "KOWHAI" || did[0].Reason != "the new year" ||
@@ -236,14 +234,14 @@ func dryRunMakesNoStore(t *testing.T, store string) {
 		return try(t, org.env, "", append([]string{"crm", "pull", "--store", store}, args...)...)
 	}
 	dry := pull("--dry-run")
-	if dry.code != cli.ExitDone || !strings.Contains(dry.stderr, "there is no store ") || !strings.Contains(dry.stderr, "a dry run stores nothing\n") {
+	if dry.code != exitDone || !strings.Contains(dry.stderr, "there is no store ") || !strings.Contains(dry.stderr, "a dry run stores nothing\n") {
 		t.Errorf("a dry run without a store = %+v", dry)
 	}
-	try(t, nil, "", "keys", "list", "--store", store).refuses(t, cli.ExitFailed, "there is no store ")
-	if got := pull(); got.code != cli.ExitDone || got.stdout == "" || got.stdout != dry.stdout {
+	try(t, nil, "", "keys", "list", "--store", store).refuses(t, exitFailed, "there is no store ")
+	if got := pull(); got.code != exitDone || got.stdout == "" || got.stdout != dry.stdout {
 		t.Errorf("a pull = %+v, want what the dry run printed:\n%s", got, dry.stdout)
 	}
-	if again := pull("--dry-run"); again.code != cli.ExitDone || again.stdout != "" || !strings.Contains(again.stderr, "nothing would change\n") {
+	if again := pull("--dry-run"); again.code != exitDone || again.stdout != "" || !strings.Contains(again.stderr, "nothing would change\n") {
 		t.Errorf("another dry run = %+v", again)
 	}
 }
@@ -251,7 +249,7 @@ func dryRunMakesNoStore(t *testing.T, store string) {
 func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 	o, org := newOperator(t), newOrganisation(t)
 	provider, _ := org.kowhai(t)
-	if got := org.pull(t, o); got.code != cli.ExitDone {
+	if got := org.pull(t, o); got.code != exitDone {
 		t.Fatalf("crm pull = %+v", got)
 	}
 	before := o.prints(t, "export")
@@ -259,12 +257,12 @@ func TestPullOfAFaultyOrganisationChangesNothing(t *testing.T) {
 	org.course(t, provider, "FREE", "0")
 	org.insert(t, "Provider_Integration__c", map[string]any{"Name": "Hinau", "Provider_Code__c": "HINAU", "Environment__c": "sandbox"})
 	got := org.pull(t, o, "--prune")
-	got.refuses(t, cli.ExitFailed, "Course__c KOWHAI/FREE: Price__c must be above zero", "Provider_Integration__c HINAU: Pricing_Mode__c must say")
+	got.refuses(t, exitFailed, "Course__c KOWHAI/FREE: Price__c must be above zero", "Provider_Integration__c HINAU: Pricing_Mode__c must say")
 	if after := o.prints(t, "export"); after != before {
 		t.Errorf("a refused pull stored\n%s", after)
 	}
 	empty := newOrganisation(t)
-	if got := empty.pull(t, o, "--prune"); got.code != cli.ExitFailed || !strings.Contains(got.stderr, "nothing is removed") {
+	if got := empty.pull(t, o, "--prune"); got.code != exitFailed || !strings.Contains(got.stderr, "nothing is removed") {
 		t.Errorf("--prune by an organisation in which nothing is seen = %+v", got)
 	}
 }
@@ -284,7 +282,7 @@ func TestServePullsProviders(t *testing.T) {
 	provider := sandbox.Sandbox{URL: s.base, Keys: map[string]string{"KOWHAI": key}}
 	says(t, provider.Get(t, "KOWHAI", "/v1/provider-checkouts/KOWHAI-1-x").Body, "CHECKOUT_NOT_FOUND")
 	code, _, logged := s.stop()
-	if code != cli.ExitDone || !strings.Contains(logged, `"msg":"providers changed","changes":["+ provider KOWHAI`) || strings.Contains(logged, "hunter2") {
+	if code != exitDone || !strings.Contains(logged, `"msg":"providers changed","changes":["+ provider KOWHAI`) || strings.Contains(logged, "hunter2") {
 		t.Errorf("status %d:\n%s", code, logged)
 	}
 }
@@ -358,7 +356,7 @@ func TestAnAgreementInACRMIsExportedUnderItsIDsAndVerified(t *testing.T) {
 func TestServeRefusesAnOrganisationOfAnotherEnvironment(t *testing.T) {
 	o, org := newOperator(t), newOrganisation(t, func(o *salesforcetest.Options) { o.Production = true })
 	try(t, append(org.env, "PROVIDER_CHECKOUT_CRM=salesforce"), "", "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+o.path).
-		refuses(t, cli.ExitFailed, "the organisation is for another environment")
+		refuses(t, exitFailed, "the organisation is for another environment")
 }
 
 func TestAnOrganisationThatDoesNotAnswerIsNoReasonNotToServe(t *testing.T) {

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/demo"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
 //go:embed demo.json
@@ -19,43 +22,43 @@ var demoProviders []byte
 var demoTerms []byte
 
 // demonstrate serves a sandbox until ctx ends, or runs through the whole flow once.
-func demonstrate(c *call) action {
-	s := newServer(&call{flags: cli.NewFlags()}) // a demonstration serves as serve does
-	s.call, s.allowPrivate = c, true             // its receiver is on loopback
-	s.retention = checkout.Retention{AbandonedDays: 90, AgreedYears: 7}
-	s.addrFlag()
-	walk := c.flags.Bool("walk", false, "walk the whole flow on a free port, and end")
-	var webhook string
-	cli.Var(c.flags, &webhook, "webhook", "", parseWebhook,
-		"`URL` of your own receiver on this machine or network, which gets KOWHAI's events too, signed with whsec_demonstration_only_kowhai")
-	return func(ctx context.Context) error {
-		const free = "127.0.0.1:0"
-		if *walk {
-			s.addr = free
-		}
-		ln, err := c.listen(ctx, "addr", s.addr)
-		if errors.Is(err, errTaken) && !c.flags.Changed("addr") {
-			taken := s.addr
-			s.addr = free
-			if ln, err = c.listen(ctx, "addr", s.addr); err == nil {
-				fmt.Fprintf(c.Stderr, "%s is taken: the sandbox is at %s\n", taken, ln.Addr())
-			}
-		}
-		if err != nil {
-			return err
-		}
-		defer ln.Close()
-		return demo.Run(ctx, demo.Config{
-			Listener:  ln,
-			Site:      s.site(s.base(ln)),
-			Providers: demoProviders,
-			Terms:     demoTerms,
-			Walk:      *walk,
-			Webhook:   webhook,
-			Stdout:    c.Stdout,
-			Stderr:    c.Stderr,
-		})
+type demonstrate struct {
+	Addr    string `default:"127.0.0.1:8080" help:"to listen on"`
+	Walk    bool   `help:"walk the whole flow on a free port, and end"`
+	Webhook string `type:"webhook" placeholder:"URL" help:"of your own receiver on this machine or network, which gets KOWHAI's events too, signed with whsec_demonstration_only_kowhai"`
+}
+
+func (f *demonstrate) Run(ctx context.Context, c *call) error {
+	const free = "127.0.0.1:0"
+	if f.Walk {
+		f.Addr = free
 	}
+	ln, err := c.listen(ctx, "addr", f.Addr)
+	if errors.Is(err, errTaken) && c.given["addr"] == "" {
+		taken := f.Addr
+		f.Addr = free
+		if ln, err = c.listen(ctx, "addr", f.Addr); err == nil {
+			fmt.Fprintf(c.Stderr, "%s is taken: the sandbox is at %s\n", taken, ln.Addr())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	return demo.Run(ctx, demo.Config{
+		Listener: ln,
+		Site: site.Config{ // as serve has it by default; the receiver is on loopback
+			Service: service.Config{Environment: catalogue.Sandbox, BaseURL: localURL(f.Addr, ln),
+				Retention: checkout.Retention{AbandonedDays: 90, AgreedYears: 7}},
+			SetupLifetime: 7 * 24 * time.Hour, AllowPrivate: true, RateLimit: 100,
+		},
+		Providers: demoProviders,
+		Terms:     demoTerms,
+		Walk:      f.Walk,
+		Webhook:   f.Webhook,
+		Stdout:    c.Stdout,
+		Stderr:    c.Stderr,
+	})
 }
 
 // parseWebhook parses the address of a receiver. The sender of the events checks to which networks it may lead.

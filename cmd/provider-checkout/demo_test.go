@@ -15,7 +15,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -38,7 +37,7 @@ func inEmptyTemp(t *testing.T) (left func() []string) {
 func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
 	left := inEmptyTemp(t)
 	got := try(t, nil, "", "demo", "--walk")
-	if got.code != cli.ExitDone || got.stderr != "" {
+	if got.code != exitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}
 	says(t, got.stdout, "POST /v1/provider-checkouts: 201 Created",
@@ -77,7 +76,7 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 	go io.Copy(io.Discard, out) // the events
 	end := func() result { return result{code: <-ended, stderr: stderr.String()} }
 	return runningDemo{guide, cancel, func(want string) {
-		if got := end(); got.code != cli.ExitDone || got.stderr != want {
+		if got := end(); got.code != exitDone || got.stderr != want {
 			t.Errorf("status %d, stderr %q, want %q", got.code, got.stderr, want)
 		}
 	}, end}
@@ -194,19 +193,19 @@ func TestDemoSendsEventsToADevelopersReceiver(t *testing.T) {
 	for _, d := range own.Deliveries() {
 		ids[d.JSON.Text("event_id")] = true
 	}
-	if walk.code != cli.ExitDone || len(ids) != 4 {
+	if walk.code != exitDone || len(ids) != 4 {
 		t.Errorf("the walk: %+v; the receiver has %d events, want three more", walk, len(ids))
 	}
 	help := strings.Join(strings.Fields(try(t, nil, "", "demo", "--help").stdout), " ") // its lines are wrapped
 	says(t, help, "KOWHAI's events too, signed with "+secret)
-	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, cli.ExitUsage, "must be a URL such as http://localhost:3000")
+	try(t, nil, "", "demo", "--webhook", "3000").refuses(t, exitUsage, "must be a URL such as http://localhost:3000")
 }
 
 func TestDemoSaysThatItsPortIsTaken(t *testing.T) {
 	left := inEmptyTemp(t)
 	ln := sample.Listen(t)
 	got := try(t, nil, "", "demo", "--addr", ln.Addr().String())
-	got.refuses(t, cli.ExitFailed, "is taken")
+	got.refuses(t, exitFailed, "is taken")
 	if files := left(); len(files) != 0 {
 		t.Errorf("%q are left, want nothing", files)
 	}

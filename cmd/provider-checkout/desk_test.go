@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -29,7 +28,7 @@ func TestADeskThatIsHalfConfiguredIsRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := try(t, nil, "", append([]string{"serve", "--addr=127.0.0.1:0", "--store=sqlite:" + t.TempDir() + "/a.db"}, tt.args...)...)
-			got.refuses(t, cli.ExitUsage, tt.want)
+			got.refuses(t, exitUsage, tt.want)
 		})
 	}
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // distributeStore spreads a store in PostgreSQL over the nodes of its cluster.
-func distributeStore(c *call) action {
-	c.storeFlag()
-	return c.onRecords(func(ctx context.Context, db records) error {
+type distributeStore struct{ StoreFlags }
+
+func (*distributeStore) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
 		cluster, ok := db.(interface{ Distribute(context.Context) error })
 		if !ok {
 			return errors.New("a SQLite store is one file on one machine: only a store in PostgreSQL can be distributed")

@@ -4,25 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// act returns the work of a command that acts on the checkout or agreement of its argument. A repeat is no failure, and says so.
-// name is that of the argument for programs: checkout_id, for one.
-func (c *call) act(name, done, repeated string, act func(context.Context, operate.Operator, string) error) action {
-	c.changeFlags()
-	c.jsonFlag()
-	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		id, again := c.Args[0], false
+// act acts as an operator on a checkout or an agreement, and prints what is done. A repeat is no failure, and says so.
+// name is that of the id for programs: checkout_id, for one.
+func (c *call) act(ctx context.Context, name, id, done, repeated string, act func(operate.Operator) error) error {
+	return c.operating(ctx, func(_ records, operator operate.Operator) error {
 		noun, _, _ := strings.Cut(name, "_")
-		switch err := act(ctx, operator, id); {
+		again := false
+		switch err := act(operator); {
 		case errors.Is(err, ports.ErrNotFound):
 			return fmt.Errorf(`there is no %s %s; "show" finds it by its order`, noun, id)
 		case errors.Is(err, checkout.ErrEnded), errors.Is(err, checkout.ErrLinkSent):
@@ -35,37 +31,42 @@ func (c *call) act(name, done, repeated string, act func(context.Context, operat
 }
 
 // cancelCheckout cancels a checkout before its confirm.
-func cancelCheckout(c *call) action {
-	work := c.act("checkout_id", "cancelled", "was cancelled before; nothing was changed",
-		func(ctx context.Context, o operate.Operator, id string) error { return o.Cancel(ctx, id) })
-	c.flags.Require("reason")
-	return work
+type cancelCheckout struct {
+	StoreFlags
+	JSONFlag
+	RequiredReason
+	Checkout string `arg:""`
+}
+
+func (f *cancelCheckout) Run(ctx context.Context, c *call) error {
+	return c.act(ctx, "checkout_id", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
+		func(o operate.Operator) error { return o.Cancel(ctx, f.Checkout) })
 }
 
 // withdrawAgreement withdraws the agreement of a confirmed checkout.
-func withdrawAgreement(c *call) action {
-	var ground checkout.Ground
-	cli.Var(c.flags, &ground, "ground", "", parseGround, "`GROUND`: cooling-off, provider, hardship or error")
-	work := c.act("agreement_number", "withdrawn", "was withdrawn before; nothing was changed",
-		func(ctx context.Context, o operate.Operator, number string) error {
-			return o.Withdraw(ctx, number, ground)
-		})
-	c.flags.Require("ground")
-	c.flags.Require("reason")
-	return work
+type withdrawAgreement struct {
+	StoreFlags
+	JSONFlag
+	RequiredReason
+	Ground checkout.Ground `enum:"${grounds}" required:"" placeholder:"GROUND" help:"one of ${grounds} (required)"`
+	Number string          `arg:""`
+}
+
+func (f *withdrawAgreement) Run(ctx context.Context, c *call) error {
+	return c.act(ctx, "agreement_number", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
+		func(o operate.Operator) error { return o.Withdraw(ctx, f.Number, f.Ground) })
 }
 
 // mailLink has a new link sent to the payer.
-func mailLink(c *call) action {
-	var lifetime time.Duration
-	c.lifetimeFlag(&lifetime)
-	return c.act("checkout_id", "a new link goes to the e-mail address on record", "a link was sent less than ten minutes ago; nothing was sent",
-		func(ctx context.Context, o operate.Operator, id string) error { return o.MailLink(ctx, id, lifetime) })
+type mailLink struct {
+	ChangeFlags
+	JSONFlag
+	SetupLifetime time.Duration `type:"lifetime" default:"168h" help:"how long the page opens"`
+	Checkout      string        `arg:""`
 }
 
-func parseGround(text string) (checkout.Ground, error) {
-	if g := checkout.Ground(text); slices.Contains(checkout.Grounds(), g) {
-		return g, nil
-	}
-	return "", errors.New("must be cooling-off, provider, hardship or error")
+func (f *mailLink) Run(ctx context.Context, c *call) error {
+	return c.act(ctx, "checkout_id", f.Checkout, "a new link goes to the e-mail address on record",
+		"a link was sent less than ten minutes ago; nothing was sent",
+		func(o operate.Operator) error { return o.MailLink(ctx, f.Checkout, f.SetupLifetime) })
 }

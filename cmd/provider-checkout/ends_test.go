@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func TestCancelEndsACheckoutOnceAndSaysSo(t *testing.T) {
@@ -25,7 +24,7 @@ func TestCancelEndsACheckoutOnceAndSaysSo(t *testing.T) {
 		t.Errorf("a poll answers %s", got)
 	}
 	o.fails(t, "there is no checkout", "cancel", "KOWHAI-1-aaaaaaaaaaaaaaaa", "--reason", "x")
-	try(t, nil, "", "cancel", id, "--store", "sqlite:"+o.path).refuses(t, cli.ExitUsage, `"reason" not set`)
+	try(t, nil, "", "cancel", id, "--store", "sqlite:"+o.path).refuses(t, exitUsage, "missing flags: --reason=")
 	o.fails(t, "must be at most 255 characters", "cancel", id, "--reason", strings.Repeat("x", 256))
 
 	open := s.Create(t, "ENROL-2").String("checkout.checkout_id")
@@ -44,7 +43,7 @@ func TestWithdrawEndsAnAgreementOnceAndItStillVerifies(t *testing.T) {
 	created := s.Ready(t, "ENROL-1")
 	number := s.Confirm(t, created).String("agreement.number")
 	for _, ground := range []string{"", "other", "Hardship"} {
-		try(t, nil, "", "withdraw", number, "--ground", ground, "--reason", "x", "--store", "sqlite:"+o.path).refuses(t, cli.ExitUsage, "cooling-off, provider, hardship or error")
+		try(t, nil, "", "withdraw", number, "--ground", ground, "--reason", "x", "--store", "sqlite:"+o.path).refuses(t, exitUsage, `must be one of "cooling-off","provider","hardship","error"`)
 	}
 	o.fails(t, "must name no person", "withdraw", number, "--ground", "hardship", "--reason", "ngata wrote")
 	says(t, o.prints(t, "withdraw", number, "--ground", "cooling-off", "--reason", "by letter"), number, "withdrawn")

@@ -6,19 +6,19 @@ import (
 	"fmt"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // export writes everything on record as JSON Lines. A checkout that cannot be
 // read is reported on stderr, and the other checkouts are still written.
-func export(c *call) action {
-	c.readFlags()
-	return c.onRecords(func(ctx context.Context, db records) error {
+type export struct{ ReadFlags }
+
+func (*export) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
 		out := bufio.NewWriter(c.Stdout)
 		unreadable := 0
 		err := db.Export(ctx, "", jsonlines.NewVisitor(out, db.Environment(), func(checkoutID string, err error) error {
 			unreadable++
-			_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, cli.OneLine(err.Error()))
+			_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, oneLine(err.Error()))
 			return failed
 		}))
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
@@ -31,7 +30,7 @@ func TestADashIsStandardOutput(t *testing.T) {
 
 func TestTermsComeFromStandardInput(t *testing.T) {
 	got := try(t, nil, `{"lender": {"name": "Pūtea"}}`, "serve", "--terms", "-")
-	if got.code != cli.ExitUsage || !strings.Contains(got.stderr, "standard input is refused: lender.address must be given") {
+	if got.code != exitUsage || !strings.Contains(got.stderr, "standard input is refused: lender.address must be given") {
 		t.Errorf("serve --terms - = %+v, want its text judged", got)
 	}
 }
@@ -50,7 +49,7 @@ func TestATakenPortIsSaidWithItsFlag(t *testing.T) {
 		{"--ops-addr", "serve --addr 127.0.0.1:0 --ops-addr " + addr},
 	} {
 		got := try(t, nil, "", strings.Fields(tt.args)...)
-		if want := addr + " is taken; choose another address with " + tt.flag + "\n"; got.code != cli.ExitFailed || !strings.HasSuffix(got.stderr, want) {
+		if want := addr + " is taken; choose another address with " + tt.flag + "\n"; got.code != exitFailed || !strings.HasSuffix(got.stderr, want) {
 			t.Errorf("%s = %+v, want %q", tt.args, got, want)
 		}
 	}
@@ -61,8 +60,7 @@ func TestAByteOrderMarkIsNoPartOfAFile(t *testing.T) {
 	const mark = "\uFEFF"
 	o := newOperator(t)
 	o.does(t, "apply", "-f", proc.TempFile(t, mark+strings.ReplaceAll(sandbox.Providers, "HOOKS", "https://hooks.example")))
-	c := call{Call: &cli.Call{Env: variables([]string{secretFileVariable + "=" + proc.TempFile(t, mark+strings.Repeat("0123456789abcdef", 4)+"\n")})},
-		flags: cli.NewFlags()}
+	c := call{Env: variables([]string{secretFileVariable + "=" + proc.TempFile(t, mark+strings.Repeat("0123456789abcdef", 4)+"\n")})}
 	secrets, err := c.secrets()
 	if err != nil || string(secrets[0]) != strings.Repeat("0123456789abcdef", 4) {
 		t.Errorf("the secret is %q, %v", secrets, err)

@@ -7,20 +7,23 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // maxHits is the largest number of checkouts that are listed.
 const maxHits = 1000
 
 // find prints a line for each checkout that a text names.
-func find(c *call) action {
-	c.listFlags()
-	provider := c.flags.String("provider", "", "only those of the provider `CODE`")
-	return c.onRecords(func(ctx context.Context, db records) error {
-		query := checkout.Query{Text: c.Args[0], ProviderCode: *provider}
+type find struct {
+	ListFlags
+	Query    string `arg:""`
+	Provider string `placeholder:"CODE" help:"only those of the provider"`
+}
+
+func (f *find) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		query := checkout.Query{Text: f.Query, ProviderCode: f.Provider}
 		if query.Words() == "" {
-			return cli.UsageError("QUERY is empty")
+			return usageError("QUERY is empty")
 		}
 		hits, err := db.Find(ctx, query, maxHits+1)
 		if err != nil {
@@ -42,9 +45,10 @@ func find(c *call) action {
 }
 
 // today prints a line for each trouble that needs a hand, and one for each checkout of which the CRM or the processor takes no call.
-func today(c *call) action {
-	c.listFlags()
-	return c.onRecords(func(ctx context.Context, db records) error {
+type today struct{ ListFlags }
+
+func (*today) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
 		now := time.Now()
 		counts, err := db.Troubles(ctx, now)
 		if err != nil {

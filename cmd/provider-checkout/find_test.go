@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -34,14 +33,14 @@ func TestFindAndShow(t *testing.T) {
 		key,
 		strings.ToUpper(c.Student.Email), strings.ToUpper(name[0][:3]), name[len(name)-1]} {
 		got := try(t, nil, "", "find", query, "--store", "sqlite:"+o.path)
-		if strings.Contains(got.stdout, id) != (got.code == cli.ExitDone) || strings.Contains(got.stdout, "@") {
+		if strings.Contains(got.stdout, id) != (got.code == exitDone) || strings.Contains(got.stdout, "@") {
 			t.Errorf("find %s = %+v", query, got)
 		}
 	}
 	says(t, o.prints(t, "find", c.Student.LastName), id, "ENROL-1", "confirmed", c.Student.Name())
 	o.fails(t, "nothing has this id", "find", "nobody")
 	o.fails(t, "nothing has this id", "find", "ENROL-1", "--provider", "RIMU")
-	try(t, nil, "", "find", " ", "--store", "sqlite:"+o.path).refuses(t, cli.ExitUsage, "QUERY is empty")
+	try(t, nil, "", "find", " ", "--store", "sqlite:"+o.path).refuses(t, exitUsage, "QUERY is empty")
 
 	local, host, _ := strings.Cut(c.Student.Email, "@")
 	out := o.prints(t, "show", c.Setup.MandateID)

@@ -6,12 +6,10 @@ import (
 	"io"
 	"math"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -51,25 +49,6 @@ func parseLastDay(text string) (end time.Time, err error) {
 	}
 	zone, err := service.NewZealand()
 	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, zone), err
-}
-
-// oneOf returns a function that takes these names alone, two or more.
-func oneOf[T ~string](names ...T) func(string) (T, error) {
-	return func(text string) (T, error) {
-		if slices.Contains(names, T(text)) {
-			return T(text), nil
-		}
-		words := make([]string, len(names))
-		for i, name := range names {
-			words[i] = string(name)
-		}
-		last := len(words) - 1
-		return "", fmt.Errorf("must be %s or %s", strings.Join(words[:last], ", "), words[last])
-	}
-}
-
-func parseEnvironment(text string) (catalogue.Environment, error) {
-	return oneOf(catalogue.Sandbox, catalogue.Production)(text)
 }
 
 func parseDelay(text string) (time.Duration, error) {

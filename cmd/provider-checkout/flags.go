@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"net/netip"
 	"net/url"
 	"time"
@@ -12,135 +11,137 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
-// The functions below define the flags that several commands have. A flag of one command stands with the command.
+// The structs below have the flags that several commands share. A flag with a group is a setting: --ops-addr is also the variable
+// PROVIDER_CHECKOUT_OPS_ADDR, and ops_addr in the file of --config.
 
-// configFlag defines the file of settings, which flags and variables override.
-func (c *call) configFlag() {
-	c.flags.StringVar(&c.configFile, "config", "", "`FILE` of settings (JSON), which flags and variables override; \"config check\" says what it means")
-	c.flags.AllowVariable("config")
+// ConfigFlag names the file of settings.
+type ConfigFlag struct {
+	Config string `group:"Where settings and records are:" placeholder:"FILE" help:"settings (JSON); see config check"`
 }
 
-func (c *call) storeFlag() {
-	c.configFlag()
-	c.flags.StringVar(&c.store, "store", "sqlite:provider-checkout.db",
-		"where the records are kept: `STORE` is sqlite:PATH or postgres://USER@HOST:PORT/DATABASE.\n"+
-			"Put a URL that holds a password into PROVIDER_CHECKOUT_STORE: others on this machine can read flags.")
-	c.flags.AllowVariable("store")
+// StoreFlags are the flags of a command that opens the store.
+type StoreFlags struct {
+	ConfigFlag
+	Store string `group:"Where settings and records are:" default:"sqlite:provider-checkout.db" placeholder:"STORE" help:"sqlite:PATH or postgres://USER@HOST/DATABASE (default ${default}); with a password in it only as the variable: others on this machine can read flags"`
 }
 
-// reasonFlag defines the flag for the reason of an operator's change.
-func (c *call) reasonFlag() {
-	cli.Var(c.flags, &c.reason, "reason", "", operate.ParseReason, "`TEXT` that is recorded as the reason; no secret, nobody's personal data")
+// AfterApply has the call open this store.
+func (f *StoreFlags) AfterApply(c *call) error {
+	c.store = f.Store
+	return nil
 }
 
-// changeFlags defines the flags of a command that changes records.
-func (c *call) changeFlags() {
-	c.storeFlag()
-	c.reasonFlag()
+// JSONFlag has a command print for programs.
+type JSONFlag struct {
+	JSON bool `name:"json" help:"print a JSON object a line"`
 }
 
-// jsonFlag defines the flag that has a command print for programs.
-func (c *call) jsonFlag() { c.flags.BoolVar(&c.json, "json", false, "print a JSON object a line") }
+// AfterApply has the call print JSON.
+func (f *JSONFlag) AfterApply(c *call) error {
+	c.json = f.JSON
+	return nil
+}
 
-// readFlags defines the flags of a command that reads records: it needs no secret, and writes nothing to the store.
-func (c *call) readFlags() {
-	c.storeFlag()
+// ReadFlags are the flags of a command that reads records: it needs no secret, and writes nothing to the store.
+type ReadFlags struct{ StoreFlags }
+
+// AfterApply has the call open the store for reading.
+func (*ReadFlags) AfterApply(c *call) error {
 	c.readOnly = true
+	return nil
 }
 
-// listFlags defines the flags of a command that lists records.
-func (c *call) listFlags() {
-	c.readFlags()
-	c.jsonFlag()
+// ListFlags are the flags of a command that lists records.
+type ListFlags struct {
+	ReadFlags
+	JSONFlag
 }
 
-// requiredFlag defines a flag that must be given.
-func (c *call) requiredFlag(name, usage string) *string {
-	value := c.flags.String(name, "", usage)
-	c.flags.Require(name)
-	return value
+// ReasonFlag is the reason of an operator's change. It may be left out.
+type ReasonFlag struct {
+	Reason string `type:"reason" placeholder:"TEXT" help:"recorded as the reason; no secret, nobody's personal data"`
 }
 
-func (c *call) sinceFlag(since *time.Time, usage string) {
-	cli.Var(c.flags, since, "since", "", parseSince, usage+",\nsuch as 2026-12-01 (UTC) or 2026-12-01T03:00:00+13:00, or 2h for two hours ago")
+// AfterApply has the call record the reason.
+func (f *ReasonFlag) AfterApply(c *call) error {
+	c.reason = f.Reason
+	return nil
 }
 
-func (c *call) lifetimeFlag(lifetime *time.Duration) {
-	cli.Var(c.flags, lifetime, "setup-lifetime", "168h", parseLifetime, "how long a setup page opens, a `DURATION`")
+// RequiredReason is the reason of a change that cannot be taken back.
+type RequiredReason struct {
+	Reason string `type:"reason" required:"" placeholder:"TEXT" help:"recorded as the reason; no secret, nobody's personal data (required)"`
 }
 
-func (c *call) allowPrivateFlag(allow *bool) {
-	c.flags.BoolVar(allow, "allow-private-destinations", false, "send events to loopback and private addresses too (sandbox only)")
+// AfterApply has the call record the reason.
+func (f *RequiredReason) AfterApply(c *call) error {
+	c.reason = f.Reason
+	return nil
 }
 
-// systems has the settings of the processor and of the CRM.
-type systems struct {
-	*call
-	environment   catalogue.Environment
-	processor     string
-	gocardlessURL string
-	allowPrivate  bool // events may be sent to private addresses
-
-	crm               string
-	salesforceURL     string
-	salesforceUser    string
-	salesforceMapping salesforce.Mapping
+// ChangeFlags are the flags of a command that changes records.
+type ChangeFlags struct {
+	StoreFlags
+	ReasonFlag
 }
 
-func (s *systems) environmentFlag() {
-	cli.Var(s.flags, &s.environment, "environment", "sandbox", parseEnvironment, "`sandbox|production`")
+// EnvironmentFlag is the environment that is served.
+type EnvironmentFlag struct {
+	Environment catalogue.Environment `group:"What is served:" enum:"sandbox,production" default:"sandbox" help:"sandbox or production"`
 }
 
-// processorFlags defines the flags for the choice of the processor and its address.
-func (s *systems) processorFlags() {
-	s.environmentFlag()
-	cli.Var(s.flags, &s.processor, "processor", "fake", oneOf(fakeName, gocardlessName), "direct debit processor, `fake|gocardless`; production needs gocardless")
-	s.flags.StringVar(&s.gocardlessURL, "gocardless-url", "", "`URL` of GoCardless' API (default that of the environment; in the sandbox also a simulator's)")
+// ProcessorFlags choose the processor and its address.
+type ProcessorFlags struct {
+	Processor     string `group:"The direct debit processor:" enum:"fake,gocardless" default:"fake" help:"fake or gocardless; production needs gocardless"`
+	GoCardlessURL string `name:"gocardless-url" group:"The direct debit processor:" placeholder:"URL" help:"of GoCardless' API (default: the environment's)"`
 }
 
-// crmFlags defines the flags for the choice of the CRM and its address.
-func (s *systems) crmFlags(usual string) {
-	cli.Var(s.flags, &s.crm, "crm", usual, oneOf(embeddedName, salesforceName), "`embedded|salesforce`; the embedded CRM is the store")
-	s.flags.StringVar(&s.salesforceURL, "salesforce-url", "",
-		"`URL` of the organisation, https://NAME.my.salesforce.com; in the sandbox also a simulator's")
-	s.flags.StringVar(&s.salesforceUser, "salesforce-user", "", "`USER` as whom a JWT key signs in")
-	cli.Var(s.flags, &s.salesforceMapping, "salesforce-mapping", "", parseFile(s.flags.Stdin, salesforce.ParseMapping),
-		"`FILE` with the organisation's names of objects and fields, where they differ from those of the metadata")
+// SalesforceFlags are the organisation's address and names.
+type SalesforceFlags struct {
+	SalesforceURL     string             `name:"salesforce-url" group:"The CRM:" placeholder:"URL" help:"of the organisation, https://NAME.my.salesforce.com"`
+	SalesforceUser    string             `group:"The CRM:" placeholder:"USER" help:"as whom a JWT key signs in"`
+	SalesforceMapping salesforce.Mapping `group:"The CRM:" type:"mapping" placeholder:"FILE" help:"other names of objects and fields"`
 }
 
-// privateSetting defines the setting of serve for a command that sends nothing.
-func (s *systems) privateSetting() {
-	s.allowPrivateFlag(&s.allowPrivate)
-	s.flags.Lookup("allow-private-destinations").Hidden = true
-	s.flags.AllowVariable("allow-private-destinations")
+// SystemFlags choose the systems outside of the store.
+type SystemFlags struct {
+	EnvironmentFlag
+	ProcessorFlags
+	CRM string `name:"crm" group:"The CRM:" enum:"embedded,salesforce" default:"embedded" help:"embedded (in the store) or salesforce"`
+	SalesforceFlags
 }
 
-// server has the settings of serve.
-type server struct {
-	systems
-	addr           string
-	opsAddr        string
-	baseURL        string
-	setupLifetime  time.Duration
-	rateLimit      float64
-	drainDelay     time.Duration
-	trustedProxies []netip.Prefix
-	retention      checkout.Retention
-	terms          providerfile.TermsFile
-	tsa            string // address of a time-stamp authority
-	smtp           string
-	mailFrom       string
-	deskAddr       string
-	desk           desk.Settings
-	deskListener   net.Listener // nil: no desk
+// ServerFlags are the settings of serve.
+type ServerFlags struct {
+	StoreFlags
+	SystemFlags
+	Addr               string                 `group:"What is served:" default:"127.0.0.1:8080" help:"to listen on"`
+	BaseURL            string                 `name:"base-url" group:"What is served:" placeholder:"URL" help:"of this server from outside (default http://<addr>)"`
+	TrustedProxies     []netip.Prefix         `group:"What is served:" type:"networks" placeholder:"NETWORKS" help:"whose X-Forwarded-For is believed"`
+	RateLimit          float64                `group:"What is served:" type:"rate" default:"100" help:"requests a second for a key; 0: no limit"`
+	AllowPrivate       bool                   `name:"allow-private-destinations" group:"What is served:" help:"send events to private addresses (sandbox)"`
+	OpsAddr            string                 `group:"How it is watched and stopped:" placeholder:"HOST:PORT" help:"for /healthz, /readyz and /metrics"`
+	DrainDelay         time.Duration          `group:"How it is watched and stopped:" type:"delay" default:"0s" help:"/readyz is 503 for so long before the end"`
+	Terms              providerfile.TermsFile `group:"What payers agree to:" type:"terms" placeholder:"FILE" help:"the lender and the terms of new agreements"`
+	SetupLifetime      time.Duration          `group:"What payers agree to:" type:"lifetime" default:"168h" help:"how long a setup page opens"`
+	TSA                string                 `name:"tsa" group:"What payers agree to:" type:"authority" placeholder:"URL" help:"of a time-stamp authority (RFC 3161)"`
+	SMTP               string                 `name:"smtp" group:"What payers agree to:" placeholder:"URL" help:"smtp://HOST:587, smtps://HOST:465, or none"`
+	MailFrom           string                 `group:"What payers agree to:" placeholder:"ADDRESS" help:"such as \"Lender <plans@lender.example>\""`
+	EraseAbandonedDays int                    `group:"What is erased:" type:"whole" default:"0" help:"days without a confirm, 31 or more; 0: never"`
+	EraseAgreedYears   int                    `group:"What is erased:" type:"whole" default:"0" help:"years after the last payment, 7 or more; 0: never"`
+	DeskAddr           string                 `group:"The desk:" placeholder:"HOST:PORT" help:"of the operators' web desk; none unless given"`
+	DeskURL            string                 `name:"desk-url" group:"The desk:" placeholder:"URL" help:"under which browsers reach it"`
+	DeskOIDCIssuer     string                 `name:"desk-oidc-issuer" group:"The desk:" placeholder:"URL" help:"of the issuer of the operators' ID tokens"`
+	DeskOIDCAudience   string                 `name:"desk-oidc-audience" group:"The desk:" placeholder:"ID" help:"for which they are issued: the proxy's client"`
+	DeskTokenHeader    string                 `group:"The desk:" placeholder:"HEADER" help:"with the token (default Authorization: Bearer)"`
+	DeskRoles          desk.Roles             `group:"The desk:" type:"roles" placeholder:"FILE" help:"which groups of the issuer have which roles"`
 }
 
-func (s *server) addrFlag() {
-	s.flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` to listen on")
+// retention returns how long personal data is kept.
+func (f *ServerFlags) retention() checkout.Retention {
+	return checkout.Retention{AbandonedDays: f.EraseAbandonedDays, AgreedYears: f.EraseAgreedYears}
 }
 
 // parseAuthority parses the address of a time-stamp authority, or "".
@@ -149,37 +150,4 @@ func parseAuthority(text string) (string, error) {
 		return "", errors.New("must be an http or https URL without a password")
 	}
 	return text, nil
-}
-
-// newServer defines the flags of serve.
-func newServer(c *call) *server {
-	s := &server{systems: systems{call: c}}
-	fs := c.flags
-	c.storeFlag()
-	s.addrFlag()
-	fs.StringVar(&s.opsAddr, "ops-addr", "", "`HOST:PORT` to answer the operator's /healthz, /readyz and /metrics on; nowhere unless given")
-	fs.StringVar(&s.baseURL, "base-url", "", "`URL` under which this server is reached (default http://<addr>)")
-	s.processorFlags()
-	s.crmFlags(embeddedName)
-	c.lifetimeFlag(&s.setupLifetime)
-	cli.Var(fs, &s.rateLimit, "rate-limit", "100", parseRate,
-		"`REQUESTS` a second for one key, in bursts of twice that; 0 turns off every limit")
-	cli.Var(fs, &s.drainDelay, "drain-delay", "0s", parseDelay,
-		"`DURATION` after SIGTERM in which /readyz is 503 and requests are still taken, 1m at most: longer than your load balancer\n"+
-			"takes to see it")
-	cli.Var(fs, &s.trustedProxies, "trusted-proxies", "", parsePrefixes,
-		"`ADDRESSES` or networks, comma-separated, whose X-Forwarded-For is believed")
-	s.allowPrivateFlag(&s.allowPrivate)
-	cli.Var(fs, &s.retention.AbandonedDays, "erase-abandoned-days", "0", parseWhole,
-		"`DAYS` after which a checkout that was not confirmed loses its personal data, 31 or more; 0: never")
-	cli.Var(fs, &s.retention.AgreedYears, "erase-agreed-years", "0", parseWhole,
-		"`YEARS` after its last payment that an agreement loses its personal data, 7 or more; 0: never")
-	cli.Var(fs, &s.terms, "terms", "", parseFile(fs.Stdin, providerfile.ParseTerms),
-		"`FILE` with the lender and the terms that every new agreement holds (cmd/provider-checkout/docs/providers-and-terms.md has the form)")
-	cli.Var(fs, &s.tsa, "tsa", "", parseAuthority, "`URL` of a time-stamp authority (RFC 3161), which is asked for a time-stamp of each signature")
-	fs.StringVar(&s.smtp, "smtp", "", "`URL` of the mail server through which payers are notified, smtp://HOST:587 or smtps://HOST:465; none: they are not")
-	fs.StringVar(&s.mailFrom, "mail-from", "", "`ADDRESS` that these e-mails are from, such as \"Lender <plans@lender.example>\"")
-	s.deskFlags()
-	fs.AllowVariables()
-	return s
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 const hostilesKey = "pck_sandbox_KOWHAI_0123456789abcdef_" + "0123456789abcdef0123456789abcdef"
@@ -22,7 +21,7 @@ func TestTheKeyFollowsNoRedirect(t *testing.T) {
 	hostile := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/v1/environment", http.StatusTemporaryRedirect))
 	defer hostile.Close()
 	got := try(t, []string{keyVariable + "=" + hostilesKey}, "", "listen", "--base-url", hostile.URL)
-	if got.code != cli.ExitFailed || strings.Contains(got.stdout+got.stderr, catalogue.KeyID(hostilesKey)+"_") {
+	if got.code != exitFailed || strings.Contains(got.stdout+got.stderr, catalogue.KeyID(hostilesKey)+"_") {
 		t.Errorf("listen = %+v", got)
 	}
 }

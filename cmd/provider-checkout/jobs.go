@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 // maxJobs is the largest number of jobs that are listed or retried.
@@ -24,36 +22,22 @@ const (
 	stateFailed  = "failed"
 )
 
-// jobFlags are the flags that select jobs.
-type jobFlags struct {
-	kind     checkout.JobKind
-	state    string
-	provider string
-	since    time.Time
-}
-
-// jobFlags defines the flags that select jobs. states are the values of --state, the default first.
-func (c *call) jobFlags(states ...string) *jobFlags {
-	var f jobFlags
-	cli.Var(c.flags, &f.kind, "kind", "", parseJobKind, "only jobs of this `KIND`, such as deliver")
-	cli.Var(c.flags, &f.state, "state", states[0], oneOf(states...), "only jobs in this `"+strings.Join(states, "|")+"`")
-	c.flags.StringVar(&f.provider, "provider", "", "only jobs of the provider `CODE`")
-	c.sinceFlag(&f.since, "only jobs that were made, or failed latest, at this `TIME` or later")
-	return &f
-}
-
-func parseJobKind(text string) (checkout.JobKind, error) {
-	if kind := checkout.JobKind(text); slices.Contains(checkout.JobKinds(), kind) {
-		return kind, nil
-	}
-	return "", fmt.Errorf("must be one of %q", checkout.JobKinds())
+// JobFlags select jobs.
+type JobFlags struct {
+	Kind     checkout.JobKind `enum:"${kinds}," default:"" placeholder:"KIND" help:"only jobs of this kind: ${kinds}"`
+	State    string           `enum:"${states}" default:"${state}" help:"only jobs in this state: ${states}"`
+	Provider string           `placeholder:"CODE" help:"only jobs of the provider"`
+	Since    time.Time        `type:"since" placeholder:"TIME" help:"only jobs that were made, or failed latest, at this time or later: 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
 }
 
 // listJobs prints a line for each job that the flags select, the newest first.
-func listJobs(c *call) action {
-	c.listFlags()
-	f := c.jobFlags(statePending, stateDone, stateFailed)
-	return c.onRecords(func(ctx context.Context, db records) error {
+type listJobs struct {
+	ListFlags
+	JobFlags `set:"states=pending,done,failed" set:"state=pending"`
+}
+
+func (f *listJobs) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
 		list, more, err := f.find(ctx, db)
 		if err != nil {
 			return err
@@ -73,21 +57,21 @@ func listJobs(c *call) action {
 }
 
 // find returns the newest jobs that the flags select, and whether there are more. The provider must be known.
-func (f *jobFlags) find(ctx context.Context, db records) (list []checkout.JobRecord, more bool, err error) {
-	filter := checkout.JobFilter{ProviderCode: f.provider, Since: f.since}
-	if f.kind != "" {
-		filter.Kinds = []checkout.JobKind{f.kind}
+func (f *JobFlags) find(ctx context.Context, db records) (list []checkout.JobRecord, more bool, err error) {
+	filter := checkout.JobFilter{ProviderCode: f.Provider, Since: f.Since}
+	if f.Kind != "" {
+		filter.Kinds = []checkout.JobKind{f.Kind}
 	}
-	for _, filter.State = range statesOf(f.state) {
+	for _, filter.State = range statesOf(f.State) {
 		found, err := db.Jobs(ctx, filter, maxJobs+1)
 		if err != nil {
 			return nil, false, err
 		}
 		list = append(list, found...)
 	}
-	if len(list) == 0 && f.provider != "" {
-		if known, err := db.Providers(ctx, f.provider); err != nil || len(known) == 0 {
-			return nil, false, cmp.Or(err, noProvider(f.provider))
+	if len(list) == 0 && f.Provider != "" {
+		if known, err := db.Providers(ctx, f.Provider); err != nil || len(known) == 0 {
+			return nil, false, cmp.Or(err, noProvider(f.Provider))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return b.CreatedAt.Compare(a.CreatedAt) })
@@ -145,10 +129,14 @@ func jobRecord(r checkout.JobRecord) record {
 }
 
 // showJob prints everything on record about a job but its body.
-func showJob(c *call) action {
-	c.listFlags()
-	return c.onRecords(func(ctx context.Context, db records) error {
-		r, err := jobNamed(ctx, db, c.Args[0])
+type showJob struct {
+	ListFlags
+	ID string `arg:""`
+}
+
+func (f *showJob) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		r, err := jobNamed(ctx, db, f.ID)
 		if err != nil {
 			return err
 		}
@@ -174,22 +162,23 @@ func jobNamed(ctx context.Context, db records, ref string) (checkout.JobRecord, 
 }
 
 // retryJobs makes one job due now, or all that the flags select.
-func retryJobs(c *call) action {
-	c.changeFlags()
-	c.jsonFlag()
-	f := c.jobFlags(stateFailed, statePending)
-	c.check = func(args []string) error {
-		selected := slices.ContainsFunc([]string{"kind", "state", "provider", "since"}, c.flags.Changed)
-		if selected == (len(args) == 1) {
-			return cli.UsageError("name one job, or select jobs by --kind, --state, --provider or --since")
-		}
-		return nil
+type retryJobs struct {
+	ChangeFlags
+	JSONFlag
+	JobFlags `set:"states=failed,pending" set:"state=failed"`
+	ID       string `arg:"" optional:""`
+}
+
+func (f *retryJobs) Run(ctx context.Context, c *call) error {
+	selected := slices.ContainsFunc([]string{"kind", "state", "provider", "since"}, func(flag string) bool { return c.given[flag] != "" })
+	if selected == (f.ID != "") {
+		return usageError("name one job, or select jobs by --kind, --state, --provider or --since")
 	}
-	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
+	return c.operating(ctx, func(db records, operator operate.Operator) error {
 		list, more := []checkout.JobRecord{{}}, false
 		var err error
-		if len(c.Args) == 1 {
-			list[0], err = jobNamed(ctx, db, c.Args[0])
+		if f.ID != "" {
+			list[0], err = jobNamed(ctx, db, f.ID)
 		} else {
 			list, more, err = f.find(ctx, db)
 		}
@@ -200,7 +189,7 @@ func retryJobs(c *call) action {
 		if err != nil {
 			return err
 		}
-		if len(c.Args) == 1 && retried == 0 {
+		if f.ID != "" && retried == 0 {
 			return errors.New("the job is done: it is neither pending nor failed")
 		}
 		if more {

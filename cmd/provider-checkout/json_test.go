@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -22,7 +21,7 @@ func (o operator) objects(t *testing.T, args ...string) (list []map[string]any) 
 		}
 		list = append(list, object)
 	}
-	if got.code == cli.ExitUsage || len(list) == 0 {
+	if got.code == exitUsage || len(list) == 0 {
 		t.Fatalf("%q = %+v, want objects", args, got)
 	}
 	return list

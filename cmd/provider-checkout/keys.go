@@ -8,23 +8,23 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // issueKey creates a key and prints nothing else.
-func issueKey(c *call) action {
-	c.changeFlags()
-	provider := c.requiredFlag("provider", "provider `CODE`")
-	var environment catalogue.Environment
-	cli.Var(c.flags, &environment, "environment", "", parseEnvironment, "`sandbox|production` (default the provider's)")
-	label := c.flags.String("label", "", "words for what the key is used, shown by keys list: `TEXT`")
-	var expires time.Time
-	cli.Var(c.flags, &expires, "expires", "", parseLastDay, "the last `DATE` on which the key works, in New Zealand; without it the key never expires")
-	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		text, err := operator.IssueKey(ctx, *provider, operate.KeyOptions{Environment: environment, Label: *label, ExpiresAt: expires})
+type issueKey struct {
+	ChangeFlags
+	Provider    string                `required:"" placeholder:"CODE" help:"whose key it is (required)"`
+	Environment catalogue.Environment `enum:"sandbox,production," default:"" placeholder:"ENVIRONMENT" help:"sandbox or production (default the provider's)"`
+	Label       string                `placeholder:"TEXT" help:"words for what the key is used, shown by keys list"`
+	Expires     time.Time             `type:"last-day" placeholder:"DATE" help:"the last day on which the key works, in New Zealand; without it the key never expires"`
+}
+
+func (f *issueKey) Run(ctx context.Context, c *call) error {
+	return c.operating(ctx, func(_ records, operator operate.Operator) error {
+		text, err := operator.IssueKey(ctx, f.Provider, operate.KeyOptions{Environment: f.Environment, Label: f.Label, ExpiresAt: f.Expires})
 		if errors.Is(err, operate.ErrNoProvider) {
-			return noProvider(*provider)
+			return noProvider(f.Provider)
 		} else if err != nil {
 			return err
 		}
@@ -34,9 +34,10 @@ func issueKey(c *call) action {
 }
 
 // listKeys prints one line for each key.
-func listKeys(c *call) action {
-	c.listFlags()
-	return c.onRecords(func(ctx context.Context, db records) error {
+type listKeys struct{ ListFlags }
+
+func (*listKeys) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
 		keys, err := db.Keys(ctx)
 		if err != nil {
 			return fmt.Errorf("read the keys: %w", err)
@@ -59,10 +60,14 @@ func listKeys(c *call) action {
 }
 
 // revokeKey revokes the key whose text or id is the argument.
-func revokeKey(c *call) action {
-	c.changeFlags()
-	return c.operating(func(ctx context.Context, _ records, operator operate.Operator) error {
-		id, err := operator.RevokeKey(ctx, c.Args[0])
+type revokeKey struct {
+	ChangeFlags
+	Key string `arg:"" name:"key-or-id"`
+}
+
+func (f *revokeKey) Run(ctx context.Context, c *call) error {
+	return c.operating(ctx, func(_ records, operator operate.Operator) error {
+		id, err := operator.RevokeKey(ctx, f.Key)
 		if errors.Is(err, ports.ErrNotFound) {
 			return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
 		} else if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -28,39 +27,39 @@ const (
 	longestRetry = 30 * time.Second
 )
 
+// followEvents prints and forwards a provider's events until ctx ends.
+type followEvents struct {
+	ClientFlags
+	ForwardTo string    `type:"receiver" placeholder:"URL" help:"of a receiver on this machine, such as http://localhost:3000/events"`
+	Since     time.Time `type:"since" placeholder:"TIME" help:"begin with the events that were made at this time or later (default now): 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
+}
+
+func (f *followEvents) Run(ctx context.Context, c *call) error {
+	l := &listener{call: c, followEvents: *f}
+	if _, err := l.key(c); err != nil {
+		return err
+	}
+	if l.ForwardTo != "" {
+		l.sender = webhook.New(webhook.Options{AllowPrivate: true})
+		defer l.sender.Close()
+		if l.secret = c.Env(signingVariable); l.secret == "" {
+			l.secret = "whsec_" + rand.Text()
+			fmt.Fprintln(c.Stdout, "# signing secret:", l.secret)
+		}
+	}
+	if err := l.follow(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
 // listener follows the list of a provider's events. Every event is taken in the order of the list: an event that the receiver
 // refuses is sent again until it is taken.
 type listener struct {
-	*client
-	forwardTo string
-	secret    string
-	since     time.Time
-	sender    *webhook.Sender
-}
-
-// followEvents prints and forwards a provider's events until ctx ends.
-func followEvents(c *call) action {
-	l := &listener{client: newClient(c)}
-	cli.Var(c.flags, &l.forwardTo, "forward-to", "", parseReceiver,
-		"`URL` of a receiver on this machine, such as http://localhost:3000/events")
-	c.sinceFlag(&l.since, "begin with the events that were made at this `TIME` or later (default now)")
-	return func(ctx context.Context) error {
-		if _, err := l.key(); err != nil {
-			return err
-		}
-		if l.forwardTo != "" {
-			l.sender = webhook.New(webhook.Options{AllowPrivate: true})
-			defer l.sender.Close()
-			if l.secret = c.Env(signingVariable); l.secret == "" {
-				l.secret = "whsec_" + rand.Text()
-				fmt.Fprintln(c.Stdout, "# signing secret:", l.secret)
-			}
-		}
-		if err := l.follow(ctx); err != nil && ctx.Err() == nil {
-			return err
-		}
-		return nil
-	}
+	*call
+	followEvents
+	secret string
+	sender *webhook.Sender
 }
 
 // follow takes the events of the list until ctx ends.
@@ -70,10 +69,10 @@ func (l *listener) follow(ctx context.Context) error {
 		return err
 	}
 	if environment := answer.String("environment"); environment != "sandbox" {
-		return fmt.Errorf("%s is no sandbox: its environment is %q", l.baseURL, environment)
+		return fmt.Errorf("%s is no sandbox: its environment is %q", l.BaseURL, environment)
 	}
-	if l.since.IsZero() {
-		l.since, _ = http.ParseTime(answer.Header.Get("Date")) // without one the list is read from its beginning
+	if l.Since.IsZero() {
+		l.Since, _ = http.ParseTime(answer.Header.Get("Date")) // without one the list is read from its beginning
 	}
 	for after := "0"; ; {
 		page, err := l.get(ctx, "/v1/events?after="+url.QueryEscape(after))
@@ -86,7 +85,7 @@ func (l *listener) follow(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("the event with the cursor %q: %w", entry.Text("cursor"), err)
 			}
-			if e.CreatedAt.Before(l.since) {
+			if e.CreatedAt.Before(l.Since) {
 				continue
 			}
 			if err := l.take(ctx, e); err != nil {
@@ -95,7 +94,7 @@ func (l *listener) follow(ctx context.Context) error {
 		}
 		if next := page.String("next"); len(list) > 0 && next != "" {
 			after = next
-		} else if !cli.Sleep(ctx, listenEvery) {
+		} else if !sleep(ctx, listenEvery) {
 			return ctx.Err()
 		}
 	}
@@ -103,14 +102,14 @@ func (l *listener) follow(ctx context.Context) error {
 
 // take forwards an event until the receiver takes it, and prints it.
 func (l *listener) take(ctx context.Context, e events.Event) error {
-	for pause := time.Second; l.forwardTo != ""; pause = min(2*pause, longestRetry) {
-		signed, to := events.NewDelivery(e, l.secret, time.Now()), catalogue.Destination{URL: l.forwardTo}
+	for pause := time.Second; l.ForwardTo != ""; pause = min(2*pause, longestRetry) {
+		signed, to := events.NewDelivery(e, l.secret, time.Now()), catalogue.Destination{URL: l.ForwardTo}
 		fault := l.sender.Send(ctx, to, signed, 1)
 		if fault == nil {
 			break
 		}
 		l.say("%s %s of %s waits, and everything behind it: %v", e.ID, e.Name, e.OrderID, cmp.Or(fault, ctx.Err()))
-		if !cli.Sleep(ctx, pause) {
+		if !sleep(ctx, pause) {
 			return ctx.Err()
 		}
 	}
@@ -121,7 +120,7 @@ func (l *listener) take(ctx context.Context, e events.Event) error {
 // get asks the service for a path until it is answered. The error is that of ctx, or of a question that is wrong.
 func (l *listener) get(ctx context.Context, path string) (apiclient.Response, error) {
 	for pause, said := time.Second, ""; ; pause = min(2*pause, longestRetry) {
-		api, err := l.api() // with the key as it is now
+		api, err := l.api(l.call) // with the key as it is now
 		if err != nil {
 			return apiclient.Response{}, err
 		}
@@ -135,14 +134,14 @@ func (l *listener) get(ctx context.Context, path string) (apiclient.Response, er
 		case r.Status == http.StatusOK && r.JSON != nil:
 			return r, nil
 		case r.Status < 500 && r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden && r.Status != http.StatusTooManyRequests:
-			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", l.baseURL, failure, r.String("error.message"))
+			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", l.BaseURL, failure, r.String("error.message"))
 		}
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After")) // 0 where it does not say
 		if failure != said {
-			l.say("%s: %s; asks again", l.baseURL, failure)
+			l.say("%s: %s; asks again", l.BaseURL, failure)
 			said = failure
 		}
-		if !cli.Sleep(ctx, max(pause, min(time.Duration(seconds)*time.Second, time.Hour))) {
+		if !sleep(ctx, max(pause, min(time.Duration(seconds)*time.Second, time.Hour))) {
 			return r, ctx.Err()
 		}
 	}
@@ -163,4 +162,14 @@ func parseReceiver(text string) (string, error) {
 		}
 	}
 	return "", errors.New("must be a URL on this machine, such as http://localhost:3000/events")
+}
+
+// sleep waits, and reports whether the time has passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

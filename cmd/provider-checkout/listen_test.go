@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
 )
@@ -59,7 +58,7 @@ func TestListenForwardsEvents(t *testing.T) {
 	if line := l.line(t); !strings.Contains(line, " DAY-2 ") {
 		t.Errorf("it goes on with %q", line)
 	}
-	if code, said := l.stop(); code != cli.ExitDone || said != "" {
+	if code, said := l.stop(); code != exitDone || said != "" {
 		t.Errorf("status %d, stderr %q", code, said)
 	}
 	original, got := s.Receiver.Deliveries()[0], own.Deliveries()
@@ -132,12 +131,12 @@ func TestListenRefusesMistakes(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"no address", key, cli.ExitUsage, `"base-url" not set`, nil},
-		{"an address with a query", key, cli.ExitUsage, "must be a scheme and a host", []string{"--base-url", s.URL + "?key=1"}},
-		{"no key", nil, cli.ExitUsage, "the API key is missing", []string{"--base-url", s.URL}},
-		{"no file of a key", nil, cli.ExitFailed, "no such file", []string{"--base-url", s.URL, "--key-file", "nowhere"}},
-		{"no receiver", key, cli.ExitUsage, "must be a URL on this machine", []string{"--base-url", s.URL, "--forward-to", "3000"}},
-		{"another program", key, cli.ExitFailed, "is it a Provider Checkout?", []string{"--base-url", s.URL + "/docs"}},
+		{"no address", key, exitUsage, "missing flags: --base-url=URL", nil},
+		{"an address with a query", key, exitUsage, "must be a scheme and a host", []string{"--base-url", s.URL + "?key=1"}},
+		{"no key", nil, exitUsage, "the API key is missing", []string{"--base-url", s.URL}},
+		{"no file of a key", nil, exitFailed, "no such file", []string{"--base-url", s.URL, "--key-file", "nowhere"}},
+		{"no receiver", key, exitUsage, "must be a URL on this machine", []string{"--base-url", s.URL, "--forward-to", "3000"}},
+		{"another program", key, exitFailed, "is it a Provider Checkout?", []string{"--base-url", s.URL + "/docs"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := try(t, tt.env, "", append([]string{"listen"}, tt.args...)...); got.code != tt.code || !strings.Contains(got.stderr, tt.want) ||

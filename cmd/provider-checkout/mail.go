@@ -20,20 +20,20 @@ const noMail = "none"
 
 // notifier returns the notifier of payers, or nil without --smtp, which production must say. Its error names everything that is missing or wrong.
 func (s *server) notifier() (ports.PayerNotifier, error) {
-	switch none := s.smtp == "" || s.smtp == noMail; {
-	case none && s.mailFrom != "":
+	switch none := s.SMTP == "" || s.SMTP == noMail; {
+	case none && s.MailFrom != "":
 		return nil, s.needs("mail-from", "smtp")
-	case s.smtp == "" && s.environment == catalogue.Production:
+	case s.SMTP == "" && s.Environment == catalogue.Production:
 		return nil, fmt.Errorf("the mail server is missing (%s): nobody would send payers their agreement. %[1]s %s says that somebody else does",
 			s.name("smtp"), noMail)
 	case none:
 		return nil, nil
-	case s.mailFrom == "":
+	case s.MailFrom == "":
 		return nil, s.needs("smtp", "mail-from")
 	}
 	user, wrongUser := s.secretList(smtpUserVariable)
 	password, wrongPassword := s.secretList(smtpPasswordVariable)
-	n, err := smtp.New(smtp.Options{URL: s.smtp, From: s.mailFrom, User: line(user), Password: line(password)})
+	n, err := smtp.New(smtp.Options{URL: s.SMTP, From: s.MailFrom, User: line(user), Password: line(password)})
 	err = about(s.names("smtp", "mail-from", "smtp-user", "smtp-password"), err)
 	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
@@ -104,7 +103,7 @@ func TestServeNotifiesPayersByEmail(t *testing.T) {
 	confirmed := provider.Confirm(t, created)
 	relay.brings(t, confirmed.String("agreement.number")+".pdf", address)
 	code, _, logged := s.stop()
-	if code != cli.ExitDone || strings.Contains(logged, address) || strings.Contains(logged, "hunter2") {
+	if code != exitDone || strings.Contains(logged, address) || strings.Contains(logged, "hunter2") {
 		t.Errorf("status %d:\n%s", code, logged)
 	}
 	for _, args := range [][]string{{"export"}, {"privacy", "export", "--email", address}} {

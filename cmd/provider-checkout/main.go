@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,8 +16,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // due dates are New Zealand dates, wherever this runs
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
+	"github.com/alecthomas/kong"
 )
 
 func main() {
@@ -32,41 +32,31 @@ func main() {
 	}
 	if err := checkVariables(os.Environ()); err != nil {
 		fmt.Fprintln(os.Stderr, program+": "+err.Error())
-		os.Exit(cli.ExitUsage)
+		os.Exit(exitUsage)
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }
 
 const program = "provider-checkout"
 
-// checkVariables returns an error for a variable that begins as the program's do and is no setting of any command.
-func checkVariables(environment []string) error {
-	others := []string{operatorVariable, keyVariable, signingVariable}
-	for _, c := range credentials() {
-		others = append(others, c.variable)
-	}
-	return cli.Program{Name: program, Commands: commands()}.CheckVariables(environment, others...)
-}
+// Exit statuses of the program.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
 
-// run runs one command and returns the exit status.
-func run(ctx context.Context, args []string, env func(string) string,
-	stdin io.Reader, stdout, stderr io.Writer) int {
-	built := build()
-	return cli.Program{Name: program, About: "payment-plan enrolments by direct debit", Version: built.String(),
-		Commands: commands()}.Run(ctx, args, env, stdin, stdout, stderr)
-}
+// usageError is a mistake in the command line, a variable or the file of settings: the program exits with exitUsage.
+type usageError string
 
-// call is one run of a command, with the settings that many commands have.
+func (e usageError) Error() string { return string(e) }
+
+// call is one run of a command, with the flags that many commands have.
 type call struct {
-	*cli.Call
-	flags *cli.Flags
-	check func(args []string) error // reports whether flags and arguments fit together; may be nil
-
-	configFile   string
-	config       map[string]settingsfile.Setting // that file, by the names of its fields
-	refused      map[string]bool                 // flags whose value in the file is not taken
-	checksConfig bool                            // the command itself says what is wrong with the file
-	wrongConfig  error
+	Env            func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	settings
 
 	store    string
 	reason   string
@@ -74,25 +64,38 @@ type call struct {
 	readOnly bool // the store is opened without the operator's secret, and nothing is written to it
 }
 
-// action is the work of a command.
-type action = func(context.Context) error
-
-// command returns the setup of a command. define defines its flags, and returns its work, which is done once they are set.
-func command(define func(*call) action) func(*cli.Flags) cli.Action {
-	return func(fs *cli.Flags) cli.Action {
-		c := &call{flags: fs}
-		work := define(c)
-		return func(ctx context.Context, given *cli.Call) error {
-			c.Call = given
-			if c.check != nil {
-				if err := c.check(c.Args); err != nil {
-					return err
-				}
-			}
-			if c.wrongConfig = c.readConfig(); c.wrongConfig != nil && !c.checksConfig {
-				return cli.UsageError(c.wrongConfig.Error())
-			}
-			return work(ctx)
-		}
+// run runs one command and returns the exit status. Every mistake gets one line on stderr.
+func run(ctx context.Context, args []string, env func(string) string,
+	stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
 	}
+	c, printed := &call{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}, false
+	parsed, err := parser(c, kong.Exit(func(int) { printed = true }), kong.BindTo(ctx, (*context.Context)(nil))).Parse(args)
+	if printed { // the help, or the version
+		return exitDone
+	}
+	at, advice := program, ""
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
+		parsed, advice = wrong.Context, "; see %[1]s --help"
+	}
+	if selected := parsed.Selected(); selected != nil {
+		at = selected.FullPath()
+	}
+	switch {
+	case err != nil:
+		err = usageError(err.Error())
+	case c.wrongConfig != nil && parsed.Command() != "config check": // which tells all that is wrong
+		err = usageError(c.wrongConfig.Error())
+	default:
+		err = parsed.Run()
+	}
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(stderr, "%s: %s"+advice+"\n", at, oneLine(err.Error()))
+	if _, wrong := errors.AsType[usageError](err); wrong {
+		return exitUsage
+	}
+	return exitFailed
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -36,7 +35,7 @@ func (o operator) try(t *testing.T, args ...string) result {
 func (o operator) does(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	got := o.try(t, args...)
-	if got.code != cli.ExitDone {
+	if got.code != exitDone {
 		t.Fatalf("%q = %+v", args, got)
 	}
 	return got.stdout, got.stderr
@@ -52,7 +51,7 @@ func (o operator) prints(t *testing.T, args ...string) string {
 // fails runs a command that must fail with one line that contains words.
 func (o operator) fails(t *testing.T, words string, args ...string) {
 	t.Helper()
-	o.try(t, args...).refuses(t, cli.ExitFailed, words)
+	o.try(t, args...).refuses(t, exitFailed, words)
 }
 
 // open opens the operator's store.

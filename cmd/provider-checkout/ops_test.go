@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -38,7 +37,7 @@ func TestOperatorIsAnsweredApartFromThePublic(t *testing.T) {
 		"{method=\"GET\",route=\"/v1/provider-checkouts\",status=\"405\"} 1\n", "{method=\"POST\",route=\"/api/dd-setup/legal\",status=\"405\"} 1\n",
 		"\nprovider_checkout_outbox_pending_events 0\n",
 		"\ngo_goroutines ")
-	if code, stdout, _ := p.stop(); code != cli.ExitDone || stdout != "" {
+	if code, stdout, _ := p.stop(); code != exitDone || stdout != "" {
 		t.Errorf("status %d, stdout %q", code, stdout)
 	}
 	if conn, err := net.Dial("tcp", strings.TrimPrefix(p.ops, "http://")); err == nil {

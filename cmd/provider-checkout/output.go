@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
@@ -113,5 +112,11 @@ func counted(n int, thing string) string {
 
 // oneLine returns the text as one line that a terminal does not obey, and that is one cell of a table.
 func oneLine(text string) string {
-	return strings.ReplaceAll(cli.OneLine(text), "\t", string(unicode.ReplacementChar))
+	line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, line)
 }

@@ -19,15 +19,21 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
-const emailUsage = "`ADDRESS` of the student, as the create had it"
+// EmailFlag names a student.
+type EmailFlag struct {
+	Email string `required:"" placeholder:"ADDRESS" help:"of the student, as the create had it (required)"`
+}
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
-func exportStudent(c *call) action {
-	c.readFlags()
-	email := c.requiredFlag("email", emailUsage)
-	folder := c.flags.String("out", "", "`FOLDER` to write the agreements' PDFs to; only its owner may read them")
-	return c.onRecords(func(ctx context.Context, db records) error {
-		student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, *email)
+type exportStudent struct {
+	ReadFlags
+	EmailFlag
+	Out string `placeholder:"FOLDER" help:"to write the agreements' PDFs to; only its owner may read them"`
+}
+
+func (f *exportStudent) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, f.Email)
 		if err != nil {
 			return err
 		}
@@ -36,18 +42,18 @@ func exportStudent(c *call) action {
 			return err
 		}
 		numbers := numbersOf(student)
-		if *folder == "" && len(numbers) > 0 {
+		if f.Out == "" && len(numbers) > 0 {
 			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
 			return nil
 		}
 		if len(numbers) == 0 {
 			return nil
 		}
-		if err := os.MkdirAll(*folder, 0o700); err != nil {
+		if err := os.MkdirAll(f.Out, 0o700); err != nil {
 			return err
 		}
 		for _, number := range numbers {
-			if err := c.writePDF(ctx, db, number, filepath.Join(*folder, number+".pdf")); err != nil {
+			if err := c.writePDF(ctx, db, number, filepath.Join(f.Out, number+".pdf")); err != nil {
 				return err
 			}
 		}
@@ -99,18 +105,21 @@ func (c *call) findStudent(ctx context.Context, db records, operator operate.Ope
 }
 
 // eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
-func eraseStudent(c *call) action {
-	c.changeFlags()
-	email := c.requiredFlag("email", emailUsage)
-	c.flags.Require("reason")
-	force := c.flags.Bool("force", false, "also while payments are still to be collected under an agreement")
-	return c.operating(func(ctx context.Context, db records, operator operate.Operator) error {
-		student, err := c.findStudent(ctx, db, operator, *email)
+type eraseStudent struct {
+	StoreFlags
+	EmailFlag
+	RequiredReason
+	Force bool `help:"also while payments are still to be collected under an agreement"`
+}
+
+func (f *eraseStudent) Run(ctx context.Context, c *call) error {
+	return c.operating(ctx, func(db records, operator operate.Operator) error {
+		student, err := c.findStudent(ctx, db, operator, f.Email)
 		if err != nil {
 			return err
 		}
 		if len(student.Records) > 0 {
-			if err := c.erase(ctx, db, operator, student, *force); err != nil {
+			if err := c.erase(ctx, db, operator, student, f.Force); err != nil {
 				return err
 			}
 		}

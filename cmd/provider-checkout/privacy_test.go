@@ -20,7 +20,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -167,7 +166,7 @@ func TestAnErasureLeavesNothingAnywhere(t *testing.T) {
 }
 
 func erasureLeavesNothing(t *testing.T, at place) {
-	c := call{Call: &cli.Call{Env: variables(nil)}, flags: cli.NewFlags(), store: at.url}
+	c := call{Env: variables(nil), store: at.url}
 	db, err := c.open(context.WithoutCancel(t.Context()), opening{environment: catalogue.Sandbox})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +207,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	}
 	folder := filepath.Join(t.TempDir(), "pdfs")
 	exported := run("privacy", "export", "--email", canaryEmail, "--out", folder)
-	if exported.code != cli.ExitDone || strings.Count(exported.stdout, `{"kind":"checkout"`) != 2 || strings.Count(exported.stdout, `{"kind":"agreement"`) != 1 ||
+	if exported.code != exitDone || strings.Count(exported.stdout, `{"kind":"checkout"`) != 2 || strings.Count(exported.stdout, `{"kind":"agreement"`) != 1 ||
 		!strings.Contains(exported.stdout, canaryHolder) || strings.Contains(exported.stdout, "OTHER-") {
 		t.Errorf("privacy export = %+v, want two checkouts of the student and nobody else's", exported)
 	}
@@ -217,16 +216,16 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	}
 
 	for reason, want := range map[string]string{"asked by Canarylast": `it has "Canarylast"`, "asked by " + strings.ToUpper(canaryEmail): "must name no person", "asked": "are collected until"} {
-		if got := run("privacy", "erase", "--email", canaryEmail, "--reason", reason); got.code != cli.ExitFailed || got.stdout != "" || !strings.Contains(got.stderr, want) {
+		if got := run("privacy", "erase", "--email", canaryEmail, "--reason", reason); got.code != exitFailed || got.stdout != "" || !strings.Contains(got.stderr, want) {
 			t.Errorf("an erasure with reason %q = %+v, want a refusal with %q", reason, got, want)
 		}
 	}
 	done := run("privacy", "erase", "--email", strings.ToUpper(canaryEmail), "--reason", "asked on 2 November", "--force")
-	if done.code != cli.ExitDone || !strings.Contains(done.stdout, "agreement "+number+", billing request BR") || !strings.HasSuffix(done.stdout, "erased: 2 checkouts\n") {
+	if done.code != exitDone || !strings.Contains(done.stdout, "agreement "+number+", billing request BR") || !strings.HasSuffix(done.stdout, "erased: 2 checkouts\n") {
 		t.Fatalf("privacy erase = %+v", done)
 	}
 	again := run("privacy", "erase", "--email", canaryEmail, "--reason", "asked on 2 November", "--force")
-	if again.code != cli.ExitDone || again.stdout != "erased: 0 checkouts\n" {
+	if again.code != exitDone || again.stdout != "erased: 0 checkouts\n" {
 		t.Errorf("privacy erase again = %+v", again)
 	}
 
@@ -240,16 +239,16 @@ func erasureLeavesNothing(t *testing.T, at place) {
 	for _, hit := range found {
 		t.Error(hit)
 	}
-	if got := run("privacy", "export", "--email", canaryEmail); got.code != cli.ExitDone || got.stdout != "" {
+	if got := run("privacy", "export", "--email", canaryEmail); got.code != exitDone || got.stdout != "" {
 		t.Errorf("privacy export after it = %+v, want nothing", got)
 	}
-	if got := run("agreements", "pdf", number, "--out", filepath.Join(folder, "again.pdf")); got.code != cli.ExitFailed || !strings.Contains(got.stderr, " was erased, and its PDF with it") {
+	if got := run("agreements", "pdf", number, "--out", filepath.Join(folder, "again.pdf")); got.code != exitFailed || !strings.Contains(got.stderr, " was erased, and its PDF with it") {
 		t.Errorf("agreements pdf = %+v, want a refusal", got)
 	}
 
 	for _, agreed := range append(others, number) {
 		got := run("agreements", "verify", agreed)
-		if got.code != cli.ExitDone || strings.Contains(got.stdout, "erased on ") != (agreed == number) {
+		if got.code != exitDone || strings.Contains(got.stdout, "erased on ") != (agreed == number) {
 			t.Errorf("agreements verify = %+v, want that %s alone was erased", got, number)
 		}
 	}
@@ -278,7 +277,7 @@ func TestAStudentIsErasedUnderEverySpellingOfTheAddress(t *testing.T) {
 		}
 	}
 	got := o.try(t, "privacy", "erase", "--email", "Hana@KŌRERO.nz", "--reason", "asked for it")
-	if got.code != cli.ExitDone || !strings.Contains(got.stdout, "erased: 4 checkouts") || strings.Count(got.stderr, "has another spelling of this address") != 1 {
+	if got.code != exitDone || !strings.Contains(got.stdout, "erased: 4 checkouts") || strings.Count(got.stderr, "has another spelling of this address") != 1 {
 		t.Errorf("privacy erase: %+v", got)
 	}
 }

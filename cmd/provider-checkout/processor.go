@@ -24,23 +24,23 @@ const (
 )
 
 // processorInfo returns the description of the processor that the flags name.
-func (s *systems) processorInfo() checkout.ProcessorInfo {
-	if s.processor == gocardlessName {
-		return checkout.ProcessorInfo{Name: gocardlessName, Environment: s.environment}
+func (f *SystemFlags) processorInfo() checkout.ProcessorInfo {
+	if f.Processor == gocardlessName {
+		return checkout.ProcessorInfo{Name: gocardlessName, Environment: f.Environment}
 	}
 	return (*fakeprocessor.Processor)(nil).Info()
 }
 
 // gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
 // error names everything that is missing or wrong. observe is called with every request to it; it may be nil.
-func (s *systems) gocardless(observe func(operation, outcome string, took time.Duration)) (*site.GoCardless, error) {
-	if s.processor != gocardlessName {
+func (f *SystemFlags) gocardless(c *call, observe func(operation, outcome string, took time.Duration)) (*site.GoCardless, error) {
+	if f.Processor != gocardlessName {
 		return nil, nil
 	}
 	var g site.GoCardless
 	var wrong error
-	g.Processor, wrong = s.gocardlessAPI(observe)
-	list, noSecret := s.required(webhookVariable)
+	g.Processor, wrong = f.gocardlessAPI(c, observe)
+	list, noSecret := c.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
 		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {
@@ -59,12 +59,12 @@ func (s *systems) gocardless(observe func(operation, outcome string, took time.D
 }
 
 // gocardlessAPI returns GoCardless for calls alone, without its notifications.
-func (s *systems) gocardlessAPI(observe func(operation, outcome string, took time.Duration)) (*gocardless.Processor, error) {
-	token, err := s.required(tokenVariable)
+func (f *SystemFlags) gocardlessAPI(c *call, observe func(operation, outcome string, took time.Duration)) (*gocardless.Processor, error) {
+	token, err := c.required(tokenVariable)
 	if err != nil {
 		return nil, err
 	}
-	processor, err := gocardless.New(gocardless.Options{Environment: s.environment, Token: strings.TrimSpace(token.text),
-		URL: s.gocardlessURL, Observe: observe})
-	return processor, about(s.names("gocardless-url", "gocardless-token"), err)
+	processor, err := gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
+		URL: f.GoCardlessURL, Observe: observe})
+	return processor, about(c.names("gocardless-url", "gocardless-token"), err)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
@@ -75,11 +74,11 @@ authority.initiator: the terms say "Pūtea", and the processor "Rimu College"
 authority.particulars, code and reference: the terms say "particulars PUTEA", and the processor "Rimu College"
 provider-checkout serve: the processor says otherwise than --terms who debits: leave these fields out, or mend them
 `
-	if got.code != cli.ExitFailed || got.stderr != want {
-		t.Errorf("serve = %d\n%s\nwant %d\n%s", got.code, got.stderr, cli.ExitFailed, want)
+	if got.code != exitFailed || got.stderr != want {
+		t.Errorf("serve = %d\n%s\nwant %d\n%s", got.code, got.stderr, exitFailed, want)
 	}
 	for _, same := range []string{"", `"initiator": "Rimu College", "authorisation_code": "0200001", "collection_days": "business_days"`} {
-		if got := serve(same); got.code != cli.ExitDone || !strings.Contains(got.stderr, `"msg":"listening"`) {
+		if got := serve(same); got.code != exitDone || !strings.Contains(got.stderr, `"msg":"listening"`) {
 			t.Errorf("serve with %q = %+v, want it served", same, got)
 		}
 	}

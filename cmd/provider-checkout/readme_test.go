@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 const moduleRoot = "../.."
@@ -179,8 +177,8 @@ func programCalls(code string) (calls []string) {
 		calls = append(calls, m[1])
 	}
 	first, rest, more := strings.Cut(code, " ")
-	if slices.ContainsFunc(commands(), func(c cli.Command) bool {
-		group, _, inGroup := strings.Cut(c.Name, " ")
+	if slices.ContainsFunc(commandNames(), func(name string) bool {
+		group, _, inGroup := strings.Cut(name, " ")
 		return group == first && (more && !strings.HasPrefix(rest, "{") || !inGroup)
 	}) {
 		calls = append(calls, code)
@@ -200,7 +198,7 @@ func checkCall(t *testing.T, page, call string) {
 	words := strings.Fields(call)
 	for n := min(2, len(words)); n > 0; n-- {
 		name := strings.Join(words[:n], " ")
-		if !slices.ContainsFunc(commands(), func(c cli.Command) bool { return c.Name == name }) {
+		if !slices.Contains(commandNames(), name) {
 			continue
 		}
 		help := try(t, nil, "", append(strings.Fields(name), "--help")...).stdout

@@ -24,30 +24,41 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// serve runs the service until ctx ends.
-func serve(c *call) action { return newServer(c).serve }
+// serve runs the service.
+type serve struct{ ServerFlags }
+
+// Run serves until ctx ends.
+func (f *serve) Run(ctx context.Context, c *call) error {
+	return (&server{call: c, ServerFlags: f.ServerFlags}).serve(ctx)
+}
+
+// server is a server with its settings.
+type server struct {
+	*call
+	ServerFlags
+	deskListener net.Listener // nil: no desk
+}
 
 func (s *server) serve(ctx context.Context) error {
-	s.baseURL = strings.TrimRight(s.baseURL, "/")
+	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	outside, err := s.outside()
-	if err != nil && s.environment == catalogue.Production {
+	if err != nil && s.Environment == catalogue.Production {
 		return fmt.Errorf("production is refused: %w", err)
 	} else if err != nil {
 		return err
 	}
-	ln, err := s.listen(ctx, "addr", s.addr)
+	ln, err := s.listen(ctx, "addr", s.Addr)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	var private net.Listener
-	if s.opsAddr != "" {
-		if private, err = s.listen(ctx, "ops-addr", s.opsAddr); err != nil {
+	if s.OpsAddr != "" {
+		if private, err = s.listen(ctx, "ops-addr", s.OpsAddr); err != nil {
 			return err
 		}
 		defer private.Close()
@@ -66,7 +77,7 @@ func (s *server) serve(ctx context.Context) error {
 		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
 	}
 	protected := func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }
-	db, err := s.open(ctx, opening{environment: s.environment, onExposed: protected})
+	db, err := s.open(ctx, opening{environment: s.Environment, onExposed: protected})
 	if err != nil {
 		return err
 	}
@@ -87,24 +98,24 @@ func (s *server) serve(ctx context.Context) error {
 // announce logs where the server listens, and what its operator should know of its settings.
 func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net.Listener) {
 	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", s.base(ln)),
-		slog.String("environment", string(s.environment)), slog.String("crm", s.crm)}
+		slog.String("environment", string(s.Environment)), slog.String("crm", s.CRM)}
 	if private != nil {
 		where = append(where, slog.String("ops_addr", private.Addr().String()))
 	}
 	if s.deskListener != nil {
-		where = append(where, slog.String("desk_url", s.desk.URL))
+		where = append(where, slog.String("desk_url", s.DeskURL))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if chosen := s.terms.Chosen(); chosen != providerfile.ConsumerCredit {
-		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.terms.Reason))
+	if chosen := s.Terms.Chosen(); chosen != providerfile.ConsumerCredit {
+		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.Terms.Reason))
 	}
 	if private != nil && isPublic(private.Addr()) {
 		log.Warn("the public may reach the operator's listener, which asks for no key", slog.String("ops_addr", private.Addr().String()))
 	}
-	if s.deskListener != nil && s.desk.Issuer == "" {
-		log.Warn("the desk is open to whoever reaches it: there is no issuer", slog.String("desk_url", s.desk.URL))
+	if s.deskListener != nil && s.DeskOIDCIssuer == "" {
+		log.Warn("the desk is open to whoever reaches it: there is no issuer", slog.String("desk_url", s.DeskURL))
 	}
-	if missing := s.lacking(); s.terms.Profile != "" && len(missing) > 0 {
+	if missing := s.lacking(); s.Terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
 	}
 }
@@ -152,7 +163,7 @@ func (s *server) lacking() []string {
 	if s.refused["terms"] {
 		return nil
 	}
-	return s.terms.Missing(s.processor == gocardlessName)
+	return s.Terms.Missing(s.Processor == gocardlessName)
 }
 
 // pullEvery is the time between two looks of a server at the providers that the CRM configures.
@@ -179,13 +190,13 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 // site returns the configuration of a site with the base URL, without its store.
 func (s *server) site(base string) site.Config {
 	return site.Config{
-		Service: service.Config{Environment: s.environment, BaseURL: base, Terms: s.terms.Terms,
-			Agency: s.terms.Agency, Recipients: s.terms.Recipients, Retention: s.retention},
-		SetupLifetime:  s.setupLifetime,
-		AllowPrivate:   s.allowPrivate,
-		TrustedProxies: s.trustedProxies,
-		RateLimit:      s.rateLimit,
-		DrainDelay:     s.drainDelay,
+		Service: service.Config{Environment: s.Environment, BaseURL: base, Terms: s.Terms.Terms,
+			Agency: s.Terms.Agency, Recipients: s.Terms.Recipients, Retention: s.retention()},
+		SetupLifetime:  s.SetupLifetime,
+		AllowPrivate:   s.AllowPrivate,
+		TrustedProxies: s.TrustedProxies,
+		RateLimit:      s.RateLimit,
+		DrainDelay:     s.DrainDelay,
 		Desk:           s.siteDesk(),
 	}
 }
@@ -205,29 +216,29 @@ type outside struct {
 func (s *server) outside() (outside, error) {
 	registry := ops.NewRegistry()
 	metrics := ops.NewMetrics(registry)
-	processor, wrongProcessor := s.gocardless(metrics.ObserveProcessorRequest)
-	crm, wrongCRM := s.salesforce()
+	processor, wrongProcessor := s.gocardless(s.call, metrics.ObserveProcessorRequest)
+	crm, wrongCRM := s.salesforce(s.call)
 	notifier, wrongMail := s.notifier()
 	secrets, wrongSecrets := s.secrets()
 	signer, wrongSigner := s.signer()
 	if signer != nil {
 		signer.Stamper = s.stamper(metrics)
-	} else if s.tsa != "" && wrongSigner == nil {
-		wrongSigner = cli.UsageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
+	} else if s.TSA != "" && wrongSigner == nil {
+		wrongSigner = usageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
 	}
 	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
 	for _, part := range []struct {
 		flag string
 		checkout.Retention
 	}{
-		{"erase-abandoned-days", checkout.Retention{AbandonedDays: s.retention.AbandonedDays}},
-		{"erase-agreed-years", checkout.Retention{AgreedYears: s.retention.AgreedYears}},
+		{"erase-abandoned-days", checkout.Retention{AbandonedDays: s.EraseAbandonedDays}},
+		{"erase-agreed-years", checkout.Retention{AgreedYears: s.EraseAgreedYears}},
 	} {
 		if err := part.Check(); err != nil {
-			reasons = append(reasons, cli.UsageError(s.name(part.flag)+": "+err.Error()))
+			reasons = append(reasons, usageError(s.name(part.flag)+": "+err.Error()))
 		}
 	}
-	if s.environment == catalogue.Production {
+	if s.Environment == catalogue.Production {
 		for _, file := range s.exposedFiles() {
 			reasons = append(reasons, fmt.Errorf("%s can be read by every user of this machine: take the right from them (chmod o= FILE; of a "+
 				"Kubernetes secret, defaultMode 0440 with fsGroup)", file))
@@ -239,12 +250,12 @@ func (s *server) outside() (outside, error) {
 			reasons = append(reasons, missing(signerVariable))
 		}
 		for _, sentence := range s.lacking() {
-			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.terms.Chosen()))
+			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.Terms.Chosen()))
 		}
-		if s.terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
+		if s.Terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
 			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
 		}
-		if s.allowPrivate {
+		if s.AllowPrivate {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
@@ -270,33 +281,33 @@ func (s *server) signer() (*pdf.Signer, error) {
 
 // stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.
 func (s *server) stamper(metrics *ops.Metrics) *pdf.Stamper {
-	if s.tsa == "" {
+	if s.TSA == "" {
 		return nil
 	}
 	client := &http.Client{Timeout: organisationTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &pdf.Stamper{URL: s.tsa, Client: client, Count: metrics.CountStamps()}
+	return &pdf.Stamper{URL: s.TSA, Client: client, Count: metrics.CountStamps()}
 }
 
 // checkDeployment checks the base URL and the processor for the environment.
 func (s *server) checkDeployment() error {
-	if s.environment == catalogue.Production {
+	if s.Environment == catalogue.Production {
 		return errors.Join(
-			about(s.name("base-url"), service.CheckDeployment(s.environment, s.baseURL, checkout.ProcessorInfo{Environment: s.environment})),
-			about(s.name("processor"), service.CheckDeployment(s.environment, "https://localhost", s.processorInfo())))
+			about(s.name("base-url"), service.CheckDeployment(s.Environment, s.BaseURL, checkout.ProcessorInfo{Environment: s.Environment})),
+			about(s.name("processor"), service.CheckDeployment(s.Environment, "https://localhost", s.processorInfo())))
 	}
-	if err := service.CheckDeployment(s.environment, cmp.Or(s.baseURL, "http://localhost"), s.processorInfo()); err != nil {
-		return cli.UsageError(s.name("base-url") + ": " + cli.OneLine(err.Error()))
+	if err := service.CheckDeployment(s.Environment, cmp.Or(s.BaseURL, "http://localhost"), s.processorInfo()); err != nil {
+		return usageError(s.name("base-url") + ": " + oneLine(err.Error()))
 	}
 	return nil
 }
 
 // base returns the base URL of the server.
 func (s *server) base(ln net.Listener) string {
-	if s.baseURL != "" {
-		return s.baseURL
+	if s.BaseURL != "" {
+		return s.BaseURL
 	}
-	return localURL(s.addr, ln)
+	return localURL(s.Addr, ln)
 }
 
 // localURL returns the URL of a listener on an address.
@@ -329,7 +340,7 @@ func (c *call) listen(ctx context.Context, flag, addr string) (net.Listener, err
 // checkAddress checks the form of an address, which the named flag set.
 func (c *call) checkAddress(flag, addr string) error {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return cli.UsageError(fmt.Sprintf("%s %q must be HOST:PORT", c.name(flag), addr))
+		return usageError(fmt.Sprintf("%s %q must be HOST:PORT", c.name(flag), addr))
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -74,7 +73,7 @@ func TestServeAnswersAndDrains(t *testing.T) {
 	s := started(t)
 	says(t, get(t, s.base+"/v1/environment"), `"api_base_url":"`+s.base+`"`)
 	code, stdout, logged := s.stop()
-	if code != cli.ExitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
+	if code != exitDone || stdout != "" || !strings.Contains(logged, `"msg":"stopped"`) {
 		t.Errorf("status %d, stdout %q, stderr %s", code, stdout, logged)
 	}
 	for line := range strings.Lines(logged) {
@@ -108,7 +107,7 @@ func TestBaseURLFollowsTheAddress(t *testing.T) {
 		{"[::1]:8080", "", "http://[::1]:8080"},
 		{"127.0.0.1:8080", "https://pay.example/enrol", "https://pay.example/enrol"},
 	} {
-		s := server{addr: tt.addr, baseURL: tt.baseURL}
+		s := server{ServerFlags: ServerFlags{Addr: tt.addr, BaseURL: tt.baseURL}}
 		if got := s.base(boundTo{4321}); got != tt.want {
 			t.Errorf("base of %s and %q = %s, want %s", tt.addr, tt.baseURL, got, tt.want)
 		}
@@ -136,7 +135,7 @@ func TestServeWarnsOfAnOperatorsListenerThatThePublicMayReach(t *testing.T) {
 	defer ln.Close()
 	for addr, warns := range map[string]bool{"192.0.2.1:0": true, "127.0.0.1:0": false} {
 		var log strings.Builder
-		s := newServer(&call{flags: cli.NewFlags(), Call: &cli.Call{Env: variables(nil)}})
+		s := &server{call: &call{Env: variables(nil)}}
 		s.announce(t.Context(), httpserver.NewLog(&log), ln, elsewhere{ln, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))})
 		if strings.Contains(log.String(), "the public may reach the operator's listener") != warns {
 			t.Errorf("--ops-addr %s: warned is %v, want %v:\n%s", addr, !warns, warns, log.String())

@@ -16,10 +16,14 @@ import (
 const maxShown = 20
 
 // show prints the state, the timeline and the jobs of the checkouts that an id names: of one, unless several providers have the order.
-func show(c *call) action {
-	c.listFlags()
-	return c.onRecords(func(ctx context.Context, db records) error {
-		list, err := db.Find(ctx, checkout.Query{Text: c.Args[0]}, maxShown)
+type show struct {
+	ListFlags
+	ID string `arg:""`
+}
+
+func (f *show) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		list, err := db.Find(ctx, checkout.Query{Text: f.ID}, maxShown)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -68,26 +67,24 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 		OnExposed: how.onExposed})
 }
 
-// onRecords returns the work of a command on the open store, which must exist.
-func (c *call) onRecords(work func(context.Context, records) error) action {
-	return func(ctx context.Context) error {
-		db, err := c.open(ctx, opening{mustExist: true})
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		return work(ctx, db)
+// onRecords does the work of a command on the open store, which must exist.
+func (c *call) onRecords(ctx context.Context, work func(records) error) error {
+	db, err := c.open(ctx, opening{mustExist: true})
+	if err != nil {
+		return err
 	}
+	defer db.Close()
+	return work(db)
 }
 
-// operating returns the work of a command that acts as an operator on the open store.
-func (c *call) operating(work func(context.Context, records, operate.Operator) error) action {
-	return c.onRecords(func(ctx context.Context, db records) error {
+// operating does the work of a command that acts as an operator on the open store.
+func (c *call) operating(ctx context.Context, work func(records, operate.Operator) error) error {
+	return c.onRecords(ctx, func(db records) error {
 		operator, err := c.acting(db)
 		if err != nil {
 			return err
 		}
-		return work(ctx, db, operator)
+		return work(db, operator)
 	})
 }
 
@@ -103,7 +100,7 @@ func (c *call) place() (path string, inPostgres bool, err error) {
 		err = errors.New("it must be sqlite:PATH or postgres://…")
 	}
 	if err != nil {
-		return "", false, cli.UsageError(c.name("store") + " cannot be used: " + err.Error())
+		return "", false, usageError(c.name("store") + " cannot be used: " + err.Error())
 	}
 	return path, inPostgres, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 )
 
 func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
@@ -27,7 +25,7 @@ func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
 		{"a file, one a line", map[string]string{secretFileVariable: file}, []string{first, second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := call{flags: cli.NewFlags(), Call: &cli.Call{Env: func(name string) string { return tt.env[name] }}}
+			c := call{Env: func(name string) string { return tt.env[name] }}
 			secrets, err := c.secrets()
 			var got []string
 			for _, s := range secrets {

@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/cli"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
@@ -87,7 +86,7 @@ func TestOnePaymentIsTwoPages(t *testing.T) {
 			a.DirectDebit.Consent = agreement.Consent{Terms: agreement.Version + "/10/0123456789abcdef", At: a.AcceptedAt, From: "203.0.113.77", Period: agreement.NoticePeriod{Days: 10},
 				Disclosed: agreement.Disclosed{SHA256: strings.Repeat("0a1b2c3d", 8), Page: "/api/dd-setup"}}
 			document, err := printer.Print(t.Context(), a)
-			if got := bytes.Count(document, []byte("/Type /Page\n")); err != nil || got != 2 {
+			if got := bytes.Count(document, []byte("/Type /Page ")); err != nil || got != 2 {
 				t.Errorf("with %s, sandbox %v, the agreement on one payment has %d pages, %v; want 2", part.name, sandboxed, got, err)
 			}
 		}
@@ -103,7 +102,7 @@ func TestServeRefusesFaultyTerms(t *testing.T) {
 		faulty:   "lender.address must be given; terms[0].title must be given",
 		missing:  "no such file",
 	} {
-		try(t, nil, "", "serve", "--terms", path).refuses(t, cli.ExitUsage, want)
+		try(t, nil, "", "serve", "--terms", path).refuses(t, exitUsage, want)
 	}
 }
 
@@ -121,7 +120,7 @@ func TestServeWantsWhatALenderMustSay(t *testing.T) {
 	for _, args := range [][]string{{"serve"}, {"config", "check"}} {
 		got := try(t, nil, "", append(args, "--environment", "production", "--terms", lacking)...)
 		for _, sentence := range want {
-			if line := "--terms: " + sentence + " (profile consumer-credit)"; got.code != cli.ExitFailed || strings.Count(got.stdout+got.stderr, line) != 1 {
+			if line := "--terms: " + sentence + " (profile consumer-credit)"; got.code != exitFailed || strings.Count(got.stdout+got.stderr, line) != 1 {
 				t.Errorf("%q = %+v, want status 1 and %q", args, got, line)
 			}
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -9,20 +8,19 @@ import (
 )
 
 // version prints the version, the commit and the Go version of the build.
-func version(c *call) action {
-	c.jsonFlag()
-	return func(context.Context) error {
-		b := build()
-		if !c.json {
-			_, err := fmt.Fprintln(c.Stdout, b)
-			return err
-		}
-		r := record{{name: "version", value: b.version}, {name: "commit", value: b.commit}, {name: "committed_on", value: b.committedOn}}
-		if b.modified {
-			r = append(r, field{name: "modified", value: true})
-		}
-		return c.print(append(r, field{name: "go_version", value: runtime.Version()}))
+type version struct{ JSONFlag }
+
+func (*version) Run(c *call) error {
+	b := build()
+	if !c.json {
+		_, err := fmt.Fprintln(c.Stdout, b)
+		return err
 	}
+	r := record{{name: "version", value: b.version}, {name: "commit", value: b.commit}, {name: "committed_on", value: b.committedOn}}
+	if b.modified {
+		r = append(r, field{name: "modified", value: true})
+	}
+	return c.print(append(r, field{name: "go_version", value: runtime.Version()}))
 }
 
 // built is the version of a build.
