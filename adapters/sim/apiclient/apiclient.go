@@ -74,7 +74,10 @@ func (c *Client) Send(ctx context.Context, method, path, body string, headers ..
 		return Response{}, err
 	}
 	req.GetBody = nil // otherwise the transport retries a request with an Idempotency-Key by itself
-	req.Header = HeaderOf(append([]string{"User-Agent", Agent}, headers...)...)
+	req.Header.Set("User-Agent", Agent)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
 	api := *c.HTTP
 	api.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key goes nowhere else
 	r, err := Send(api.Do, req)
@@ -82,15 +85,6 @@ func (c *Client) Send(ctx context.Context, method, path, body string, headers ..
 		c.Cut.Add(1)
 	}
 	return r, err
-}
-
-// HeaderOf returns the header with names and values that stand in turn, of which the last of a name counts.
-func HeaderOf(headers ...string) http.Header {
-	header := http.Header{}
-	for i := 0; i < len(headers); i += 2 {
-		header.Set(headers[i], headers[i+1])
-	}
-	return header
 }
 
 // Send sends a request by do, which is the method of an [http.Client] or of its transport, and reads the response. An

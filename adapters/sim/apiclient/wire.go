@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// CreateRequest is a create for a course of the provider's catalogue or, without a CourseCode, for a course of 1250.00.
+// CreateRequest is a create for a course of the provider's catalogue.
 type CreateRequest struct {
 	ProviderCode, OrderID      string
 	FirstName, LastName, Email string // of the student
@@ -15,19 +15,12 @@ type CreateRequest struct {
 
 // String returns the JSON text of the body.
 func (r CreateRequest) String() string {
-	body := map[string]map[string]any{
+	return encode(map[string]map[string]any{
 		"provider": {"provider_code": r.ProviderCode, "provider_order_id": r.OrderID},
 		"student":  {"first_name": r.FirstName, "last_name": r.LastName, "email": r.Email},
 		"course":   {"course_code": r.CourseCode},
 		"plan":     {"payment_frequency": r.Frequency, "first_payment_date": r.FirstPayment},
-	}
-	if r.CourseCode == "" {
-		body["course"] = map[string]any{"course_name": "Certificate in Joinery"}
-		body["pricing"] = map[string]any{"course_price": 1250, "amount_to_finance": 1000, "upfront_payment": 250}
-		body["plan"]["payment_type"], body["plan"]["number_of_instalments"] = "interest_free_payment_plan", 3
-		body["plan"]["instalment_amount"], body["plan"]["final_instalment_amount"] = 333.33, 333.34
-	}
-	return encode(body)
+	})
 }
 
 // With returns the JSON text of a request with other fields: paths such as plan.payment_type and their JSON in turn, "" for a field
