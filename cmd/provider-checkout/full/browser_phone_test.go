@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -91,25 +90,6 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	s.Confirm(t, created)
 	p.open(setupURL(created))
 	begins("payer's page", "a.button", 1)
-}
-
-// The next person at the same device finds no account number by going back.
-func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
-	s := sandbox.New(t, sandbox.Memory)
-	p := newTab(t, startBrowser(t), lightPhone, true)
-	p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
-	p.fill(holderField, apiclient.AccountHolder)
-	p.fill(accountField, apiclient.AccountNumber)
-	p.press(authorityBox)
-	p.click(onward)
-	p.shows(sandbox.DoneTitle)
-	evaluate[int](p, "(setTimeout(() => history.back()), 0)")
-	<-time.After(500 * time.Millisecond) // the page may lead on
-	const shown = `(document.body ? document.body.innerText : "") + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
-	if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
-		t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
-	}
-	p.shows(sandbox.DoneTitle)
 }
 
 // What is folded on the screen is on paper, without a script too.
