@@ -120,12 +120,3 @@ func (e *Encrypter) Decrypt(ciphertext []byte, associatedData string) ([]byte, e
 	}
 	return nil, fmt.Errorf("decrypt %s: %w", associatedData, ErrDecrypt)
 }
-
-// Reencrypt decrypts under any of the secrets, and encrypts again under the first.
-func (e *Encrypter) Reencrypt(ciphertext []byte, associatedData string) ([]byte, error) {
-	plain, err := e.Decrypt(ciphertext, associatedData)
-	if err != nil {
-		return nil, err
-	}
-	return e.Encrypt(plain, associatedData)
-}

@@ -104,20 +104,6 @@ func TestDecryptReturnsWhatWasEncrypted(t *testing.T) {
 	})
 }
 
-func TestReencryptUsesTheFirstSecret(t *testing.T) {
-	old := encrypted(t, encrypter(t, secret('a')), "text", "data")
-	again, err := encrypter(t, secret('b'), secret('a')).Reencrypt(old, "data")
-	if err != nil {
-		t.Fatalf("Reencrypt: %v", err)
-	}
-	if plain, err := encrypter(t, secret('b')).Decrypt(again, "data"); err != nil || string(plain) != "text" {
-		t.Errorf("Decrypt under the first secret = %q, %v; want the text", plain, err)
-	}
-	if _, err := encrypter(t, secret('b'), secret('a')).Reencrypt(old, "other"); !errors.Is(err, secrets.ErrDecrypt) {
-		t.Errorf("Reencrypt with other associated data: got error %v, want ErrDecrypt", err)
-	}
-}
-
 func TestFingerprints(t *testing.T) {
 	two := encrypter(t, secret('a'), secret('b')).Fingerprints()
 	if len(two) != 2 || two[0] == two[1] {

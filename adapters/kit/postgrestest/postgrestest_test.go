@@ -43,25 +43,6 @@ func TestSchemaOnAGivenServerIsRemovedAfterItsTest(t *testing.T) {
 	}
 }
 
-func TestRestartKeepsWhatIsStored(t *testing.T) {
-	server := postgrestest.New(t)
-	url := server.URL(t)
-	for _, statement := range []string{`CREATE TABLE mine (n bigint)`, `INSERT INTO mine VALUES (1)`} {
-		conn, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
-		if _, err := conn.Exec(t.Context(), statement); err != nil {
-			t.Errorf("%s: %v", statement, err)
-		}
-		server.Restart(t)
-		if err := conn.Ping(t.Context()); err == nil {
-			t.Error("the connection outlived the server")
-		}
-	}
-}
-
 const childVariable = "POSTGRESTEST_CHILD"
 
 // A process that is killed cleans up nothing, but leaves neither server nor folder behind.

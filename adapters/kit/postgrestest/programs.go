@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// UnprivilegedUser returns the user as whom a test that runs as root starts a server: PostgreSQL refuses to run as root.
-func UnprivilegedUser() (uid, gid int, err error) {
+// unprivilegedUser returns the user as whom a test that runs as root starts a server: PostgreSQL refuses to run as root.
+func unprivilegedUser() (uid, gid int, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, lookupErr := user.Lookup(name)
 		if lookupErr != nil {
@@ -26,9 +26,9 @@ func UnprivilegedUser() (uid, gid int, err error) {
 	return 0, 0, fmt.Errorf("PostgreSQL does not run as root: %w", err)
 }
 
-// FindPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs. A link in PATH may
+// findPrograms returns the folder of the server's programs: from PATH, or else the newest that Debian installs. A link in PATH may
 // stand alone, without the other programs beside it.
-func FindPrograms() (string, error) {
+func findPrograms() (string, error) {
 	path, err := exec.LookPath("initdb")
 	if err != nil {
 		found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")

@@ -84,7 +84,7 @@ func syncs() string {
 // guard makes a folder and starts its guard, which gets the folder, the programs' folder and these arguments.
 func guard(name, script string, args ...string) (s *Server, output io.Reader, err error) {
 	s = &Server{}
-	if s.programs, err = FindPrograms(); err != nil {
+	if s.programs, err = findPrograms(); err != nil {
 		return nil, nil, err
 	}
 	if s.folder, err = os.MkdirTemp("", "provider-checkout-"+name+"-"); err != nil {
@@ -113,19 +113,6 @@ func (s *Server) stop() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// Restart kills the server, without notice to its clients, and starts it again.
-func (s *Server) Restart(t testing.TB) {
-	t.Helper()
-	cmd, err := s.command(filepath.Join(s.programs, "pg_ctl"), "-D", filepath.Join(s.folder, "data"),
-		"-l", filepath.Join(s.folder, "log"), "-m", "immediate", "-w", "restart")
-	if err == nil {
-		err = cmd.Run()
-	}
-	if err != nil {
-		t.Fatalf("restart PostgreSQL: %v", err)
-	}
-}
-
 // command returns a command that runs in the server's folder, in a process group of its own, which an interrupt from the
 // terminal does not reach. PostgreSQL refuses to run as root, so that it then runs as another user.
 func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
@@ -135,7 +122,7 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	if os.Geteuid() != 0 {
 		return cmd, nil
 	}
-	uid, gid, err := UnprivilegedUser()
+	uid, gid, err := unprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
@@ -154,4 +141,24 @@ func freePort() (port string, err error) {
 		}
 	}
 	return "", err
+}
+
+// Folder returns a folder that is the server's user's own, and is removed with the server. Its data folder, "data", is in it.
+func (s *Server) Folder() string { return s.folder }
+
+// Shell runs a script as an administrator of the server would, as its user and with its programs in PATH. Variables are
+// NAME=value. It returns what the script printed.
+func (s *Server) Shell(t testing.TB, script string, variables ...string) string {
+	t.Helper()
+	cmd, err := s.command("/bin/sh", "-e", "-c", script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append([]string{"PATH=" + s.programs + string(filepath.ListSeparator) + os.Getenv("PATH"), "LC_ALL=C",
+		"PGDATA=" + filepath.Join(s.folder, "data"), "SERVER=" + s.url}, variables...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, script, out)
+	}
+	return string(out)
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -109,30 +110,20 @@ func (j *job) has(t checkout.Trouble) bool {
 func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
 	err = s.locked(ctx, func() error {
 		for _, t := range checkout.Troubles() {
-			for _, c := range s.configurationsOf() {
-				count := checkout.TroubleCount{Trouble: t, ProviderCode: c}
-				for _, h := range s.troubled(t, now, func(r *row) bool { return r.checkout.ProviderCode == c }) {
-					if count.Count++; count.Oldest.IsZero() || h.Since.Before(count.Oldest) {
-						count.Oldest = h.Since
-					}
+			of := map[string]checkout.TroubleCount{}
+			for _, h := range s.troubled(t, now, func(*row) bool { return true }) {
+				provider := h.Checkout.ProviderCode
+				c, counted := of[provider]
+				if !counted || h.Since.Before(c.Oldest) {
+					c.Oldest = h.Since
 				}
-				if count.Count > 0 {
-					list = append(list, count)
-				}
+				of[provider] = checkout.TroubleCount{Trouble: t, ProviderCode: provider, Count: c.Count + 1, Oldest: c.Oldest}
 			}
+			list = slices.AppendSeq(list, maps.Values(of))
 		}
 		return nil
 	})
 	return list, err
-}
-
-// configurationsOf returns the codes of the providers that have checkouts, in their order.
-func (s *Store) configurationsOf() (codes []string) {
-	for _, r := range s.rows {
-		codes = append(codes, r.checkout.ProviderCode)
-	}
-	slices.Sort(codes)
-	return slices.Compact(codes)
 }
 
 // Acts implements [ports.Desk].

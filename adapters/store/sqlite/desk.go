@@ -52,44 +52,54 @@ const (
 			AND (?1 = '' OR provider_code = ?1)
 		ORDER BY created_ms DESC, id DESC LIMIT ?2`
 
-	// The queries for troubles take the first and the last time of its window, and two kinds of jobs or statuses. Of several jobs of a
-	// checkout the first counts.
-	findPending = `SELECT ` + rows.CheckoutColumns + `, since, reason FROM checkouts JOIN (
-			SELECT provider_code AS of, checkout_id, min(created_ms) AS since, failure AS reason FROM jobs
-			WHERE state = 'pending' AND kind IN ('sync', 'end') AND failure <> '' AND (?1 = '' OR provider_code = ?1)
-				AND created_ms >= ?3 AND created_ms < ?4
-			GROUP BY provider_code, checkout_id) ON provider_code = of AND id = checkout_id
-		ORDER BY iif(status = 'confirmed', agreed_first_payment, first_payment), since, id LIMIT ?2`
-	findFailed = `SELECT ` + rows.CheckoutColumns + `, since, reason FROM checkouts JOIN (
-			SELECT provider_code AS of, checkout_id, min(settled_ms) AS since, failure AS reason FROM jobs
-			WHERE state = 'failed' AND kind = ?5 AND (?1 = '' OR provider_code = ?1) AND settled_ms >= ?3 AND settled_ms < ?4
-			GROUP BY provider_code, checkout_id) ON provider_code = of AND id = checkout_id
-		ORDER BY since, id LIMIT ?2`
-	findAttention = `SELECT ` + rows.CheckoutColumns + `, attention_ms, '' FROM checkouts
-		WHERE attention_ms <> 0 AND attention_ms >= ?3 AND attention_ms < ?4 AND status = ?5 AND (?6 OR setup_completed_ms = 0)
-			AND (?7 OR setup_completed_ms <> 0) AND (?1 = '' OR provider_code = ?1)
-		ORDER BY attention_ms, id LIMIT ?2`
-
-	countPending = `SELECT provider_code, count(DISTINCT checkout_id), min(created_ms) FROM jobs
-		WHERE state = 'pending' AND kind IN ('sync', 'end') AND failure <> '' AND created_ms >= ?1 AND created_ms < ?2
-		GROUP BY provider_code`
-	countFailed = `SELECT provider_code, count(DISTINCT checkout_id), min(settled_ms) FROM jobs
-		WHERE state = 'failed' AND kind = ?3 AND settled_ms >= ?1 AND settled_ms < ?2 GROUP BY provider_code`
-	countAttention = `SELECT provider_code, count(*), min(attention_ms) FROM checkouts
-		WHERE attention_ms <> 0 AND attention_ms >= ?1 AND attention_ms < ?2 AND status = ?3 AND (?4 OR setup_completed_ms = 0) AND (?5 OR setup_completed_ms <> 0)
-		GROUP BY provider_code`
-
 	insertAct  = `INSERT INTO acts (` + rows.ActColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	selectActs = `SELECT ` + rows.ActColumns + ` FROM acts
 		WHERE (?1 = '' OR provider_code = ?1) AND (?2 = '' OR subject = ?2) AND at_ms >= ?3 ORDER BY at_ms DESC, id DESC LIMIT ?4`
 )
 
+// troubles are the queries for the checkouts with a trouble since between ?1 and ?2, with the reason. Of several jobs of a checkout the
+// first counts.
+var troubles = map[checkout.Trouble]string{
+	checkout.TroubleCRM:         ofJobs(`created_ms`, `state = 'pending' AND kind IN ('sync', 'end') AND failure <> ''`),
+	checkout.TroubleEvents:      ofJobs(`settled_ms`, `state = 'failed' AND kind = 'deliver'`),
+	checkout.TroubleNotices:     ofJobs(`settled_ms`, `state = 'failed' AND kind = 'notify'`),
+	checkout.TroubleMandates:    ofCheckouts(`status = 'confirmed'`),
+	checkout.TroubleUnconfirmed: ofCheckouts(`status <> 'confirmed' AND setup_completed_ms <> 0`),
+	checkout.TroubleUnfinished:  ofCheckouts(`status <> 'confirmed' AND setup_completed_ms = 0`),
+}
+
+func ofJobs(since, condition string) string {
+	return `SELECT provider_code AS p, checkout_id AS i, min(` + since + `) AS since, failure AS reason FROM jobs
+		WHERE ` + condition + ` AND ` + since + ` >= ?1 AND ` + since + ` < ?2 GROUP BY provider_code, checkout_id`
+}
+
+func ofCheckouts(condition string) string {
+	return `SELECT provider_code AS p, id AS i, attention_ms AS since, '' AS reason FROM checkouts
+		WHERE attention_ms <> 0 AND attention_ms >= ?1 AND attention_ms < ?2 AND ` + condition
+}
+
+// findTrouble returns the query for the checkouts with a trouble.
+func findTrouble(t checkout.Trouble) string {
+	order := `since, id`
+	if t == checkout.TroubleCRM { // the next to be paid first
+		order = `iif(status = 'confirmed', agreed_first_payment, first_payment), ` + order
+	}
+	return `SELECT ` + rows.CheckoutColumns + `, since, reason FROM (` + troubles[t] + `) JOIN checkouts ON provider_code = p AND id = i
+		WHERE ?3 = '' OR p = ?3 ORDER BY ` + order + ` LIMIT ?4`
+}
+
+// countTrouble returns the query for the number of the checkouts of each provider with a trouble.
+func countTrouble(t checkout.Trouble) string {
+	return `SELECT p, count(*), min(since) FROM (` + troubles[t] + `) GROUP BY p`
+}
+
 // Find implements [ports.Desk].
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
-	query, args := db.words(q.Words())
 	if q.Trouble != "" {
-		query, args = trouble(q.Trouble, q.Now, findPending, findFailed, findAttention)
+		earliest, latest := q.Trouble.Window(q.Now)
+		return ask(ctx, db, "find", rows.Hit.Hit, findTrouble(q.Trouble), max(rows.Millis(earliest), 1), rows.Millis(latest), q.ProviderCode, limit)
 	}
+	query, args := db.words(q.Words())
 	return ask(ctx, db, "find", rows.Hit.Hit, query, append([]any{q.ProviderCode, limit}, args...)...)
 }
 
@@ -111,30 +121,12 @@ func (db *DB) words(word string) (query string, args []any) {
 	return findWord, []any{word, checkout.ProviderOf(word), strings.ToUpper(word), first, last, recent}
 }
 
-// trouble returns the query of three for a trouble, with its arguments.
-func trouble(t checkout.Trouble, now time.Time, pending, failed, attention string) (query string, args []any) {
-	earliest, latest := t.Window(now)
-	args = []any{max(rows.Millis(earliest), 1), rows.Millis(latest)}
-	switch t {
-	case checkout.TroubleCRM:
-		return pending, args
-	case checkout.TroubleEvents:
-		return failed, append(args, string(checkout.JobDeliver))
-	case checkout.TroubleNotices:
-		return failed, append(args, string(checkout.JobNotify))
-	case checkout.TroubleMandates:
-		return attention, append(args, string(checkout.Confirmed), true, true)
-	}
-	completed := t == checkout.TroubleUnconfirmed
-	return attention, append(args, string(checkout.SetupRequired), completed, !completed)
-}
-
 // Troubles implements [ports.Desk].
 func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
 	for _, t := range checkout.Troubles() {
 		to := func(r rows.TroubleCount) (checkout.TroubleCount, error) { return r.Of(t), nil }
-		query, args := trouble(t, now, countPending, countFailed, countAttention)
-		of, err := ask(ctx, db, fmt.Sprint("trouble ", t), to, query, args...)
+		earliest, latest := t.Window(now)
+		of, err := ask(ctx, db, fmt.Sprint("trouble ", t), to, countTrouble(t), max(rows.Millis(earliest), 1), rows.Millis(latest))
 		if err != nil {
 			return nil, err
 		}

@@ -20,24 +20,16 @@ const newestFirst = ` ORDER BY created_ms DESC, position DESC, entered DESC LIMI
 
 // The queries for jobs take, behind the filter, a limit, a cursor, and the provider of the checkout. Each has its index.
 const (
-	selectJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
-		WHERE entered IN (SELECT entered FROM jobs WHERE` + admitted + newestFirst + `)` + newestFirst
+	selectAll  = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE `
+	selectJobs = selectAll + `entered IN (SELECT entered FROM jobs WHERE` + admitted + newestFirst + `)` + newestFirst
 
-	selectJobsOfCheckout = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
-		WHERE provider_code = ?9 AND checkout_id = ?5 AND` + admitted + newestFirst
-
-	selectPendingJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE state = 'pending' AND` + admitted + newestFirst
-
-	selectFailedJobs = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE state = 'failed' AND` + admitted + newestFirst
-
-	selectQueuedJob = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
-		WHERE entered IN (SELECT entered FROM jobs WHERE id = ?1 AND state <> 'pending' AND kind IN ('deliver', 'notify')
-			UNION ALL SELECT entered FROM jobs WHERE id = ?1 AND state = 'pending') AND` + admitted + newestFirst
-
-	selectEventsAfter = `SELECT entered, ` + rows.JobColumns + ` FROM jobs
-		WHERE provider_code = ?4 AND kind = 'deliver' AND entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
-
-	selectJobsAfter = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
+	selectJobsOfCheckout = selectAll + `provider_code = ?9 AND checkout_id = ?5 AND` + admitted + newestFirst
+	selectPendingJobs    = selectAll + `state = 'pending' AND` + admitted + newestFirst
+	selectFailedJobs     = selectAll + `state = 'failed' AND` + admitted + newestFirst
+	selectQueuedJob      = selectAll + `entered IN (SELECT entered FROM jobs WHERE id = ?1 AND state <> 'pending' AND kind IN ('deliver', 'notify')
+		UNION ALL SELECT entered FROM jobs WHERE id = ?1 AND state = 'pending') AND` + admitted + newestFirst
+	selectEventsAfter = selectAll + `provider_code = ?4 AND kind = 'deliver' AND entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
+	selectJobsAfter   = selectAll + `entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
 
 	selectBacklog = `SELECT kind, count(*), sum(failed_ms <> 0 OR failure <> ''), min(created_ms) FROM jobs WHERE state = 'pending' GROUP BY kind`
 )

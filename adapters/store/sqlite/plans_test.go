@@ -90,12 +90,12 @@ func TestStatementsUseTheIndexesThatAreMeant(t *testing.T) {
 		{findWord, "c USING COVERING INDEX sqlite_autoindex_checkouts_2 (provider_code=? AND provider_order_id=?)"},
 		{findAddress, "SCAN checkouts USING INDEX checkouts_search"},
 		{findEvent, "jobs_settled (id=?)"},
-		{findPending, "jobs_due (kind=?)"},
-		{findFailed, "jobs_failed (settled_ms>? AND settled_ms<?)"},
-		{findAttention, "checkouts_attention (attention_ms>? AND attention_ms<?)"},
-		{countPending, "jobs_due (kind=?)"},
-		{countFailed, "jobs_failed (settled_ms>? AND settled_ms<?)"},
-		{countAttention, "checkouts_attention (attention_ms>? AND attention_ms<?)"},
+		{findTrouble(checkout.TroubleCRM), "jobs_due (kind=?)"},
+		{findTrouble(checkout.TroubleEvents), "jobs_failed (settled_ms>? AND settled_ms<?)"},
+		{findTrouble(checkout.TroubleMandates), "checkouts_attention (attention_ms>? AND attention_ms<?)"},
+		{countTrouble(checkout.TroubleCRM), "jobs_due (kind=?)"},
+		{countTrouble(checkout.TroubleNotices), "jobs_failed (settled_ms>? AND settled_ms<?)"},
+		{countTrouble(checkout.TroubleUnfinished), "checkouts_attention (attention_ms>? AND attention_ms<?)"},
 	} {
 		var plan []string
 		must(t, db.read(t.Context(), func(c *conn) error {
