@@ -102,14 +102,10 @@ func (c *confirmCall) run(ctx context.Context, stored checkout.Checkout) (checko
 	return stored, checkout.Busy()
 }
 
-func (c *confirmCall) match(stored checkout.Checkout) error {
-	return c.cmd.Match(stored, c.cfg.Environment, c.cfg.Keyring.LatestText(stored))
-}
-
 // conclude makes one attempt to confirm the checkout that was read: it asks the processor about its setup, prepares the agreement, decides
 // and stores the change. It returns the checkout that the outcome is about.
 func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (checkout.Checkout, error) {
-	if err := c.match(stored); err != nil {
+	if err := c.cmd.Match(stored, c.cfg.Environment, c.cfg.Keyring.LatestText(stored)); err != nil {
 		return stored, err
 	}
 	if stored.Setup.BillingRequestID != "" {

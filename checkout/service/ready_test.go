@@ -272,9 +272,6 @@ authority.collection_days: the terms say "every_day", and the processor "busines
 authority.initiator: the terms say "Pūtea Limited", and the processor "Rimu College"`
 	terms := agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Calendar: money.EveryDay}
 	inKnowingWorld(t, terms, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
-		if err := w.CheckTerms(t.Context()); err == nil || err.Error() != lines {
-			t.Errorf("CheckTerms = %v, want\n%s", err, lines)
-		}
 		if err := w.Health(t.Context()).Processor; err == nil || !strings.Contains(err.Error(), lines) {
 			t.Errorf("readiness is %v, want\n%s", err, lines)
 		}
