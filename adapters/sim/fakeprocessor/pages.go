@@ -105,12 +105,12 @@ func read(values url.Values, provider string) (form, completionWire) {
 	case !strings.ContainsFunc(holder, unicode.IsLetter): // banks write names in letters
 		f.Faults[holderField] = "Enter the name of the account holder in letters."
 	}
-	account, fault := bankaccount.Parse(f.Account)
+	account, err := bankaccount.Parse(bankaccount.Tidy(f.Account))
 	switch {
 	case strings.TrimSpace(f.Account) == "":
 		f.Faults[accountField] = "Enter the account number."
-	case fault != "":
-		f.Faults[accountField] = fault
+	case err != nil:
+		f.Faults[accountField] = bankaccount.Sentence(err)
 	}
 	if !f.Authority {
 		f.Faults[authorityField] = "Tick this if no one else has to sign. If someone does, use another account or ask " + provider + "."

@@ -84,7 +84,7 @@ func (s *Simulator) give(now time.Time, b *billingRequest, p Payer, n bankaccoun
 	}
 	b.Links["customer_bank_account"] = s.newID("BA")
 	b.Resources.Account = object{"id": b.Links["customer_bank_account"], "account_holder_name": p.Holder,
-		"account_number_ending": n.Base[len(n.Base)-4:], "bank_name": "BANK " + n.Bank}
+		"account_number_ending": n.Base[len(n.Base)-4:], "bank_name": n.BankName()}
 	s.happened(now, b, "collect_bank_account", byPayer)
 	b.Actions, b.Status = actions("completed"), checkout.BillingReadyToFulfil
 	s.happened(now, b, "payer_details_confirmed", byPayer)
@@ -232,9 +232,9 @@ type Payer struct {
 // the flow's authorisation_url or its id.
 func (s *Simulator) Complete(page string, p Payer) (leadsTo string, err error) {
 	id := page[strings.LastIndexByte(page, '/')+1:]
-	number, fault := bankaccount.Parse(cmp.Or(p.Account, bankaccount.Example))
-	if fault != "" {
-		return "", errors.New(fault)
+	number, err := bankaccount.Parse(cmp.Or(p.Account, bankaccount.Example))
+	if err != nil {
+		return "", fmt.Errorf("account number %w", err)
 	}
 	s.do(func(now time.Time) {
 		f := s.flows[id]
