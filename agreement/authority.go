@@ -8,8 +8,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Authority says who debits the account under a direct debit authority, by which code, and as what the payer's bank statement
-// shows it. A processor that knows says it (checkout.Creditor); for a collector of the operator's own the operator's terms do. The
+// Authority names the party that debits the account under a direct debit authority, its code, and its name on bank
+// statements. A processor that knows says it (checkout.Creditor); for a collector of the operator's own the operator's terms do. The
 // zero Authority names nobody: the payments are collected by the lender, or by the operator, on every day.
 type Authority struct {
 	Initiator         string         // who debits the account, by the name that the code is registered for; "" means who collects

@@ -58,7 +58,7 @@ func (d Disclosure) SHA256() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Name returns the name by which a page says what it has shown: that of the direct debit terms, and the SHA-256 of the whole text.
+// Name returns the name under which a page records the text that it has shown: that of the direct debit terms, and the SHA-256 of the whole text.
 func (d Disclosure) Name() string { return d.DebitTerms.Name() + "/" + d.SHA256() }
 
 // Disclosed is the evidence of the Disclosure that a payer was shown before the consent. The zero Disclosed means that it is not known.

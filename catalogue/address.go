@@ -63,7 +63,7 @@ func (f *faults) origin(place, text string, sandbox bool) {
 	}
 }
 
-// parseURL parses an absolute URL without user, fragment or unusual characters. fault is "" or says what is wrong.
+// parseURL parses an absolute URL without user, fragment or unusual characters. fault is "" or describes the fault.
 func parseURL(address string) (u *url.URL, fault string) {
 	if len(address) > maxURL {
 		return nil, "must have at most " + strconv.Itoa(maxURL) + " characters"

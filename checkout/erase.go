@@ -89,7 +89,7 @@ const (
 	MinAgreedYears   = 7
 )
 
-// String says what is erased, as an act has it.
+// String returns the subject of the erasure, as an act has it.
 func (r Retention) String() string {
 	var parts []string
 	if r.AbandonedDays > 0 {

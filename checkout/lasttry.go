@@ -1,6 +1,6 @@
 package checkout
 
-// LastTry says what became of a payer's last try to set up the direct debit, where there is to be another. It chooses
+// LastTry is the outcome of a payer's last try to set up the direct debit, where there is to be another. It chooses
 // the words of the setup page and decides nothing.
 type LastTry string
 

@@ -73,7 +73,7 @@ type Acceptance struct {
 	Page string
 }
 
-// ErrSetUp: there is nothing for the payer to do at the processor. The setup page says why.
+// ErrSetUp: there is nothing for the payer to do at the processor. The setup page gives the reason.
 var ErrSetUp = errors.New("the direct debit is set up, or is being set up")
 
 // Decide decides whether a payer goes on from a page in this state, which discloses this now, and returns the consent

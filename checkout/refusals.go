@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Code says why a request is refused: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
+// Code is the reason for a refusal: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
 // same kind.
 type Code string
 
@@ -81,7 +81,7 @@ func refuse(code Code, message string, faults ...Fault) *Error {
 	return &Error{Code: code, Message: message, Faults: faults}
 }
 
-// Malformed refuses a request that cannot be read. The message says what is wrong with the whole of it.
+// Malformed refuses a request that cannot be read. The message describes the fault of the whole.
 func Malformed(message string, faults ...Fault) *Error {
 	return refuse(CodeValidation, message, faults...)
 }
@@ -90,7 +90,7 @@ func refuseFields(faults []Fault) *Error {
 	return refuse(CodeValidation, "the request has missing or invalid fields; details says what each must be", faults...)
 }
 
-// MissingAPIKey refuses a request without a key. The message says how one is sent.
+// MissingAPIKey refuses a request without a key. The message explains how to send one.
 func MissingAPIKey(message string) *Error { return refuse(CodeMissingAPIKey, message) }
 
 // InvalidAPIKey refuses a request with an unknown, revoked or foreign key. The message is the same for all of them.

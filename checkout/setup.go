@@ -87,8 +87,8 @@ type Setup struct {
 	Observation
 }
 
-// Observation is the processor's answer about a setup. Once the billing request is fulfilled it must say who gave the
-// authority over which account, and when: until then the setup is not complete.
+// Observation is the processor's answer about a setup. Once the billing request is fulfilled it must name the giver of
+// the authority, the account and the time: until then the setup is not complete.
 type Observation struct {
 	BillingRequest BillingRequestStatus
 	Mandate        MandateStatus

@@ -45,7 +45,7 @@ type Event struct {
 	Body         []byte    // the JSON envelope, as it is signed and sent
 }
 
-// Origin holds the fields of every envelope that say where its event comes from.
+// Origin holds the fields of every envelope about the source of its event.
 type Origin struct {
 	RequestID   string // req_…
 	Environment string

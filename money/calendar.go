@@ -131,7 +131,7 @@ type Payment struct {
 	Taken  Date // the first day from Due on on which the collector takes payments
 }
 
-// Moved says why the payment is not taken on its planned day, in the words of a list: "Monday 28 December is Boxing Day: taken
+// Moved gives the reason why the payment is not taken on its planned day, in the words of a list: "Monday 28 December is Boxing Day: taken
 // Tuesday 29". It is "" for a payment that is taken on its planned day.
 func (p Payment) Moved() string {
 	if p.Taken == p.Due {

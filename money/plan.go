@@ -14,7 +14,7 @@ const (
 // Valid reports whether f is one of the three frequencies.
 func (f Frequency) Valid() bool { return f == Weekly || f == Fortnightly || f == Monthly }
 
-// Period says how often, in the words after an amount: "a week".
+// Period returns the words after an amount: "a week".
 func (f Frequency) Period() string {
 	return map[Frequency]string{Weekly: "a week", Fortnightly: "every two weeks", Monthly: "a month"}[f]
 }

@@ -1,6 +1,6 @@
 package money
 
-// ChargeType says what a charge of the schedule is.
+// ChargeType is a kind of charge of the schedule.
 type ChargeType string
 
 const (

@@ -16,7 +16,7 @@ type CRM interface {
 	// fields. It does no I/O. A text that is only a label there is shortened instead.
 	Check(e checkout.Enrolment) []checkout.Fault
 
-	// Sync makes the CRM say what the store says of one checkout: contact, enrolment with its stage, direct debit authority, agreement
+	// Sync brings the CRM up to date with one checkout: contact, enrolment with its stage, direct debit authority, agreement
 	// with the facts of its schedule, document and end. It may be called again at any time, by many processes at once, and after a
 	// call whose outcome is unknown; it leads to one record under each identifier. Two things hold however calls overtake each other:
 	// an older revision is never written over a newer one, and the stage moves forward only, each step once, for the CRM begins to

@@ -13,7 +13,7 @@ import (
 //
 // A method that changes something is atomic: it stores everything that it is given, or nothing. Once it has returned nil, its writes
 // survive the death of the process and of the machine, and of a standby that its operator demands; every later read, in any process,
-// sees them. Three errors say what else may have become of them:
+// sees them. Three errors tell the other outcomes:
 //
 //   - ErrBusy: nothing was stored, and the same call may succeed later.
 //   - ErrUnknown: they may be stored or not. The caller finds out by its own idempotency; no method finds out for it.

@@ -17,7 +17,7 @@ import (
 // creditorLife is the time after which the processor is asked again who debits for an account.
 const creditorLife = time.Minute
 
-// termsOf returns the operator's terms for a provider's payers, in which the authority says who debits them: as the processor says
+// termsOf returns the operator's terms for a provider's payers, in which the authority names the party that debits them: as the processor says
 // it and, where the processor does not say, as the terms do. The error is BUSY where the processor cannot be asked and nothing is
 // known; the terms are the operator's own then.
 func (s *Service) termsOf(ctx context.Context, p catalogue.Provider) (agreement.Terms, error) {

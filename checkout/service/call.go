@@ -258,7 +258,7 @@ func (s *Service) report(ctx context.Context, f Failure) {
 	}
 }
 
-// fail says what failed. A call that ran out of time, or whose outcome is not known, is refused with BUSY, and its cause is reported.
+// fail turns a failure into a refusal. A call that ran out of time, or whose outcome is not known, is refused with BUSY, and its cause is reported.
 func (s *Service) fail(ctx context.Context, doing string, err error) error {
 	err = fmt.Errorf("%s: %w", doing, err)
 	if errors.Is(err, ports.ErrBusy) || errors.Is(err, ports.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) {

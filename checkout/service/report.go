@@ -23,7 +23,7 @@ const (
 	OperationRetain   Operation = "erase old data"   // it is erased later
 )
 
-// Severity says how much of an operator's attention a Failure needs.
+// Severity is the attention of an operator that a Failure needs.
 type Severity string
 
 const (
@@ -62,7 +62,7 @@ const (
 	CountSetupDone   Count = "setup done"    // a direct debit was set up
 	CountSetupFailed Count = "setup failed"
 
-	CountSyncDone    Count = "CRM updated" // the CRM says what the store says of a checkout
+	CountSyncDone    Count = "CRM updated" // the CRM agrees with the store about a checkout
 	CountSyncPutOff  Count = "CRM put off" // it did not answer, and is asked again
 	CountSyncRefused Count = "CRM refused" // it refused, and is asked again
 

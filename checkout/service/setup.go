@@ -37,7 +37,7 @@ type SetupPage struct {
 	unknown error // why it is not known who debits
 }
 
-// known returns the page, or the error that it cannot say who debits.
+// known returns the page, or the error that the debiting party is not known.
 func (p SetupPage) known() (SetupPage, error) {
 	switch p.State {
 	case checkout.PageCancelled, checkout.PageExpired, checkout.PageNotEnabled:

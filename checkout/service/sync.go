@@ -10,7 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// sync makes the CRM say what the store says of a checkout. The cursor is the newest revision that the CRM was told whole. A call of a
+// sync brings the CRM up to date with a checkout. The cursor is the newest revision that the CRM was told whole. A call of a
 // former holder of the lease may still be under way: the CRM writes no older revision over a newer one.
 func (s *Service) sync(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
 	if s.cfg.CRM == nil { // an operator's act; the store is the record

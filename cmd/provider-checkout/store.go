@@ -31,7 +31,7 @@ type records interface {
 	Close() error
 }
 
-// opening says how a store is opened.
+// opening is the manner in which a store is opened.
 type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
 	mustExist   bool                  // so that a mistyped path does not create an empty store

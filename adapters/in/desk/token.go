@@ -144,7 +144,7 @@ func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error
 	return payload, err
 }
 
-// reason says why a token was refused. It reads claims that nothing verifies, for the words of the refusal alone.
+// reason returns the reason why a token was refused. It reads claims that nothing verifies, for the words of the refusal alone.
 func (g *guard) reason(raw string) *problem {
 	claims := map[string]any{}
 	_, rest, _ := strings.Cut(raw, ".")

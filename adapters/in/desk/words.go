@@ -54,7 +54,7 @@ func (v *visit) JobTime(j checkout.JobRecord) string {
 	return "due " + v.At(j.Due)
 }
 
-// JobText says what a job does.
+// JobText describes the work of a job.
 func (v *visit) JobText(j checkout.Job) string { return sentence(string(j.Kind)) + " " + j.Name }
 
 // Mandate returns the state of a checkout's mandate, with the processor's reason.
@@ -73,12 +73,12 @@ func (v *visit) Masked(data string) string {
 // At returns a time in New Zealand.
 func (v *visit) At(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006, 15:04:05") }
 
-// MomentText says what happened.
+// MomentText describes a moment.
 func (v *visit) MomentText(m checkout.Moment) string {
 	return cmp.Or(momentTexts[m.Kind], sentence(string(m.Kind)))
 }
 
-// momentTexts say what happened, where the kind of the moment says too little.
+// momentTexts describe moments, where the kind of the moment says too little.
 var momentTexts = map[checkout.MomentKind]string{
 	checkout.MomentOpened: "Payer opened the page", checkout.MomentPressed: "Payer went on to the bank",
 	checkout.MomentReturned: "Payer came back from the bank", checkout.MomentRefused: "Call refused",

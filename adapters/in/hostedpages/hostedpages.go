@@ -122,7 +122,7 @@ func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.Setu
 	return c, false
 }
 
-// gone shows a page that says why there is no plan to show.
+// gone shows a page with the reason why there is no plan to show.
 func (p *pages) gone(w http.ResponseWriter, r *http.Request, name string, v web.View) {
 	v.Status = http.StatusGone
 	p.site.Show(w, r, name, v)
@@ -227,7 +227,7 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, t
 	web.RequestOf(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
 	c, ok := p.load(w, r, token)
 	if !ok {
-		return // the page itself says why
+		return // the page itself gives the reason
 	}
 	if checkout.Refused(err, checkout.CodeTermsChanged) {
 		c.Notice = termsChanged

@@ -28,7 +28,7 @@ const (
 var termsChanged = notice{Title: "The terms have changed", Text: "The terms, or the dates of the plan, have changed since you " +
 	"opened this page. Please read them again, and continue if you accept them. Nothing was set up."}
 
-// notices says what became of a payer's last try, and what to do now.
+// notices tells the outcome of a payer's last try, and what to do now.
 var notices = map[checkout.LastTry]notice{
 	checkout.TryUnfinished: {Title: "Your bank setup is not finished",
 		Text: nothingDone + " You can go on whenever you are ready.", Way: goOn},

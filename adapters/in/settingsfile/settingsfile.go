@@ -66,7 +66,7 @@ func Parse(data []byte, kinds map[string]Kind) (map[string]Setting, error) {
 	return settings, errors.Join(faults...)
 }
 
-// read reads the value of a setting, or says what is wrong with it.
+// read reads the value of a setting, or describes the fault of the value.
 func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
 	variable, file, isReference := strictjson.Reference(v)
 	s = Setting{Variable: variable, File: file}

@@ -91,7 +91,7 @@ func (e *Encrypter) Fingerprints() []string {
 	return all
 }
 
-// Encrypt encrypts plain with associated data, which says what it belongs to (such as "webhook/KOWHAI").
+// Encrypt encrypts plain with associated data, which names its owner (such as "webhook/KOWHAI").
 func (e *Encrypter) Encrypt(plain []byte, associatedData string) ([]byte, error) {
 	k := e.keys[0]
 	ciphertext := make([]byte, header, header+len(plain)+k.aead.Overhead())

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Error says what is wrong, and where as far as it is known: "plan.instalment_amount",
+// Error describes a fault, and its place as far as it is known: "plan.instalment_amount",
 // "providers[0]". Its size is bounded, whatever the JSON holds.
 type Error struct {
 	Path    string // "" is the whole document

@@ -131,7 +131,7 @@ func (b Bench) begin(t *testing.T, start checkout.SetupStart) checkout.BillingRe
 	return request
 }
 
-// observe asks about a billing request as the service does: what is on record of it is what was observed last.
+// observe asks about a billing request as the service does: the record of it is the last observation.
 func (b Bench) observe(t *testing.T, account checkout.Account, id string, last checkout.Observation) checkout.Observation {
 	t.Helper()
 	seen, err := b.ask(t, account, checkout.Setup{Try: 1, BillingRequestID: id, Observation: last})

@@ -41,7 +41,7 @@ func Of[T any](quick, full T) T {
 	return quick
 }
 
-// Full skips a test at the quick level, and says how to run it.
+// Full skips a test at the quick level, with the command that runs it.
 func Full(t testing.TB) {
 	t.Helper()
 	if !IsFull() {

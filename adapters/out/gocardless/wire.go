@@ -25,7 +25,7 @@ const creditorPrefix, billingRequestPrefix, mandatePrefix = "CR", "BRQ", "MD"
 
 type linksWire struct {
 	BillingRequest string `json:"billing_request"`
-	// Of a billing request; the second form is where GoCardless has it in an answer.
+	// Of a billing request; GoCardless' answers have the second form.
 	Mandate               string `json:"mandate"`
 	MandateRequestMandate string `json:"mandate_request_mandate"`
 	NewMandate            string `json:"new_mandate"`

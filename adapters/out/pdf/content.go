@@ -21,7 +21,7 @@ type marking struct {
 	artifact string
 }
 
-// as says what is drawn from now on.
+// as sets the tag of all that is drawn from now on.
 func (c *canvas) as(e *element) { c.drawn = marking{element: e} }
 
 // asArtifact says that what is drawn from now on is no part of the text.

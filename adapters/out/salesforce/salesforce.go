@@ -11,7 +11,7 @@
 // An organisation may also hold the configuration of providers with their courses and plans, which an administrator keeps
 // there and ProviderFile reads. None of it is ever written.
 //
-// The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; CheckMetadata says what one lacks.
+// The folder metadata has what an organisation needs, as source that the Salesforce CLI deploys; CheckMetadata lists what one lacks.
 package salesforce
 
 import (

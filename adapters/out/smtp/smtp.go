@@ -63,7 +63,7 @@ const stepTimeout = 10 * time.Second
 // maxAnswers is the number of bytes that are read of a connection: several times the size of the answers and a chain of certificates.
 const maxAnswers = 256 << 10
 
-// Options say how the mail server is reached.
+// Options is the way to the mail server.
 type Options struct {
 	URL            string // smtp://host:port or smtps://host:port
 	From           string // an address, or a name and an address: "Kōwhai payments <plans@lender.example>"

@@ -130,7 +130,7 @@ type visit struct {
 }
 
 // open returns the billing request that the address names, if the payer can still fulfil it. Otherwise it answers the
-// request itself: the setup page says what to do.
+// request itself: the setup page explains what to do.
 func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 	v.id, v.returnURL = strings.TrimPrefix(r.URL.Path, formPath), r.URL.Query().Get(returnField)
 	if !p.site.Admit(w, r, v.id) {

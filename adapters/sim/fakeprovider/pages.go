@@ -156,7 +156,7 @@ func (p pages) returned(w http.ResponseWriter, r *http.Request) {
 	p.show(w, r, "returned.html", "Back at the provider", http.StatusOK, p.view())
 }
 
-// failed says what the API answered.
+// failed shows the API's answer.
 func (p pages) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.site.Log.LogAttrs(r.Context(), slog.LevelWarn, "call the API", slog.Any("error", err))
 	v := p.view()

@@ -266,7 +266,7 @@ func (c *conn) prove(ctx context.Context) error {
 const provenKey = "provider_checkout.proven"
 
 // proveVisible proves what is visible before anything is read or written, once for each doubt on each connection. The first doubt of a
-// server is what was visible when the connection was opened: a server that restarts breaks every wait, and ends every connection.
+// server is everything visible when the connection was opened: a server that restarts breaks every wait, and ends every connection.
 // Each later doubt is a commit of this process whose wait may have been broken.
 func (c *conn) proveVisible(ctx context.Context) error {
 	notes, doubts := c.PgConn().CustomData(), c.db.doubts.Load()

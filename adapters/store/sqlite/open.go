@@ -1,5 +1,5 @@
-// Package sqlite keeps everything in one SQLite file. An auditor can read it with SQLite's own shell: schema.sql says what each table
-// and column holds.
+// Package sqlite keeps everything in one SQLite file. An auditor can read it with SQLite's own shell: schema.sql describes each table
+// and column.
 //
 // One connection writes, and commits together what arrives at once; each write is on the disk before it is acknowledged. A few
 // connections read. Several processes may have one store open.

@@ -79,7 +79,7 @@ func list[R, V any, P row[R]](ctx context.Context, db *DB, what string, to func(
 	return list, wrap(err, what)
 }
 
-// wrap says what an error is about.
+// wrap adds to an error the call that it is about.
 func wrap(err error, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

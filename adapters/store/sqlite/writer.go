@@ -196,7 +196,7 @@ var (
 
 // write calls run in a transaction, or in several, of which the last counts. If it returns nil, the writes of run are on the disk, and
 // otherwise nothing of it is stored, but for ErrUnknown. run must not block. The wait for the writer ends with ctx; the transaction
-// itself is short and does not. Errors say what the write is.
+// itself is short and does not. Errors name the write.
 func (db *DB) write(ctx context.Context, what string, run func(*tx)) error {
 	return wrap(db.do(ctx, false, run), what)
 }

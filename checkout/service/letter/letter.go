@@ -156,7 +156,7 @@ func (f Facts) StopEmail() string {
 // contact is a party to turn to.
 type contact struct{ Name, Email string }
 
-// String says how to turn to the party.
+// String returns the ways to reach the party.
 func (c contact) String() string {
 	if c.Email == "" {
 		return "ask " + c.Name

@@ -54,8 +54,8 @@ func (k KeyOptions) Check(now time.Time) (KeyOptions, error) {
 	return k, nil
 }
 
-// IssueKey stores a new API key of a provider and returns its text, which nothing keeps. The error is ErrNoProvider, says what is wrong
-// with the options, or is a failure.
+// IssueKey stores a new API key of a provider and returns its text, which nothing keeps. The error is ErrNoProvider, a fault of the
+// options, or a failure.
 func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions) (string, error) {
 	with, err := with.Check(o.Now())
 	if err != nil {

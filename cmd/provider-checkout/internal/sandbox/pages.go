@@ -51,7 +51,7 @@ func (s *Sandbox) Press(t testing.TB, created Response, headers ...string) Respo
 	return s.Submit(t, SetupPagePath, []string{"token", token, "terms", ShownTerms(page)}, headers...)
 }
 
-// ShownTerms returns the name by which the form of a setup page says what the page shows; "" for a page without the form.
+// ShownTerms returns the name under which the form of a setup page records the terms that the page shows; "" for a page without the form.
 func ShownTerms(page Response) string {
 	parsed, err := apiclient.ParsePage(page.Body)
 	if err != nil {

@@ -47,7 +47,7 @@ func (r *request) Read(p []byte) (int, error) {
 // scenario returns the scenario of the order that the body names.
 func (r *request) scenario() Scenario {
 	var body createWire
-	// A scenario begins with a plus sign. Most bodies have none, not even an escaped one, and need not be decoded.
+	// A scenario begins with a plus sign, perhaps an escaped one. Most bodies have neither, and need not be decoded.
 	if !bytes.ContainsAny(r.read.Bytes(), `+\`) || json.Unmarshal(r.read.Bytes(), &body) != nil {
 		return ""
 	}
