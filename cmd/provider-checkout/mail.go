@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
@@ -33,7 +34,11 @@ func (s *server) notifier() (ports.PayerNotifier, error) {
 	}
 	user, wrongUser := s.secretList(smtpUserVariable)
 	password, wrongPassword := s.secretList(smtpPasswordVariable)
-	n, err := smtp.New(smtp.Options{URL: s.SMTP, From: s.MailFrom, User: line(user), Password: line(password)})
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		base = &url.URL{} // which is refused elsewhere
+	}
+	n, err := smtp.New(smtp.Options{URL: s.SMTP, From: s.MailFrom, User: line(user), Password: line(password), Host: base.Hostname()})
 	err = about(s.names("smtp", "mail-from", "smtp-user", "smtp-password"), err)
 	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
 		return nil, err

@@ -45,12 +45,7 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 
 // messageID returns the Message-ID of a notice. The domain is the sender's.
 func (n *Notifier) messageID(id string) string {
-	return "<" + id + "@" + n.domain() + ">"
-}
-
-// domain returns the domain of the sender, which is also what it calls itself to the mail server: a machine's own name may be any.
-func (n *Notifier) domain() string {
-	return n.from.Address[strings.LastIndexByte(n.from.Address, '@')+1:]
+	return "<" + id + n.from.Address[strings.LastIndexByte(n.from.Address, '@'):] + ">"
 }
 
 // inASCII returns an address with its domain in ASCII, as every mail server takes it. A domain that has no such form stays.

@@ -42,6 +42,7 @@ import (
 	"io"
 	"net"
 	netmail "net/mail"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -68,6 +69,7 @@ type Options struct {
 	URL            string // smtp://host:port or smtps://host:port
 	From           string // an address, or a name and an address: "Kōwhai payments <plans@lender.example>"
 	User, Password string // for AUTH; without a User nothing is authenticated
+	Host           string // of the base URL, by which EHLO names the client: a machine's own name may be any; "" for localhost
 }
 
 // Notifier sends notices through a mail server. It is safe for concurrent use: every notice has a connection of its own.
@@ -79,6 +81,7 @@ type Notifier struct {
 	from     netmail.Address
 	user     string
 	password string
+	hello    string
 	step     time.Duration
 	tls      *tls.Config
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -87,7 +90,7 @@ type Notifier struct {
 // New returns a notifier. It connects to nothing. Its error names everything that is wrong.
 func New(o Options) (*Notifier, error) {
 	var dialer net.Dialer
-	n := &Notifier{user: o.User, password: o.Password, step: stepTimeout, dial: dialer.DialContext}
+	n := &Notifier{user: o.User, password: o.Password, hello: hello(o.Host), step: stepTimeout, dial: dialer.DialContext}
 	wrongURL := n.setURL(o.URL)
 	from, wrongFrom := netmail.ParseAddress(o.From)
 	if wrongFrom != nil {
@@ -105,6 +108,17 @@ func New(o Options) (*Notifier, error) {
 	}
 	n.tls = &tls.Config{ServerName: n.host, MinVersion: tls.VersionTLS12}
 	return n, nil
+}
+
+// hello returns the name in EHLO: a host, or an address literal (RFC 5321, section 4.1.3).
+func hello(host string) string {
+	switch ip, err := netip.ParseAddr(host); {
+	case err == nil && ip.Is6():
+		return "[IPv6:" + host + "]"
+	case err == nil:
+		return "[" + host + "]"
+	}
+	return cmp.Or(host, "localhost")
 }
 
 // setURL sets what the URL says. Its error does not repeat the URL, which may have a password in it.
@@ -221,7 +235,7 @@ func (n *Notifier) connect(ctx context.Context, to string) (_ *client.Client, cl
 		policy = mail.NoTLS // by STARTTLS
 	}
 	options := []mail.Option{mail.WithPort(n.port), mail.WithTimeout(n.step), mail.WithTLSPolicy(policy), mail.WithTLSConfig(n.tls),
-		mail.WithDialContextFunc(dial), mail.WithHELO(n.domain())}
+		mail.WithDialContextFunc(dial), mail.WithHELO(n.hello)}
 	if ascii(to) { // a server further on that knows no SMTPUTF8 would return the message
 		options = append(options, mail.WithoutSMTPUTF8())
 	}

@@ -303,14 +303,16 @@ func TestNamesAndSubjectsAddNoHeader(t *testing.T) {
 	}
 }
 
-// The server is told who the sender is by the settings, and not by the machine.
-func TestTheSendersDomainIsTheNameInEHLO(t *testing.T) {
+// The settings name the client, and not the machine.
+func TestTheHostOfTheServiceIsTheNameInEHLO(t *testing.T) {
 	s := serve(t)
-	if _, err := s.through(t, Options{}).Notify(t.Context(), notice()); err != nil {
-		t.Fatal(err)
-	}
-	if d := s.take()[0]; d.hello != "lender.example" {
-		t.Errorf("EHLO has %q", d.hello)
+	for host, want := range map[string]string{"pay.lender.example": "pay.lender.example", "": "localhost", "127.0.0.1": "[127.0.0.1]", "::1": "[IPv6:::1]"} {
+		if _, err := s.through(t, Options{Host: host}).Notify(t.Context(), notice()); err != nil {
+			t.Fatal(err)
+		}
+		if d := s.take()[0]; d.hello != want {
+			t.Errorf("for the host %q EHLO has %q", host, d.hello)
+		}
 	}
 }
 
@@ -325,7 +327,7 @@ func TestAServerWithoutSMTPUTF8GetsASCIIAlone(t *testing.T) {
 	}
 	d := s.take()[0]
 	head, _, _ := bytes.Cut(d.text, []byte("\r\n\r\n"))
-	if d.to != "aroha@xn--krero-g9a.nz" || d.from != "plans@xn--ptea-v7a.nz" || d.hello != "xn--ptea-v7a.nz" || d.utf8 || !ascii(string(head)) ||
+	if d.to != "aroha@xn--krero-g9a.nz" || d.from != "plans@xn--ptea-v7a.nz" || d.hello != "localhost" || d.utf8 || !ascii(string(head)) ||
 		!bytes.Contains(head, []byte("help@xn--ptea-v7a.nz")) {
 		t.Errorf("the envelope is %+v, and the header\n%s", d, head)
 	}
