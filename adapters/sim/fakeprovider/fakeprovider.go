@@ -19,6 +19,7 @@ type Options struct {
 	BaseURL string // of the provider's own website
 	API     string // base URL of the service
 	Desk    string // of its operator; "" without one
+	Mailbox string // of the students; "" without one
 	Key     string // the API key of the provider
 	Code    string // provider_code
 	Offer   Offer

@@ -179,7 +179,7 @@ type view struct {
 	Events       []Event
 	Failure      string // of a call of the API
 
-	Docs, Privacy, Desk                   string // addresses of the service
+	Docs, Privacy, Desk, Mailbox          string // addresses of the service and of the mailbox
 	Course, Enrol, Done, Confirm, AgainAt string // addresses of the website
 }
 
@@ -197,6 +197,7 @@ func (p pages) view() view {
 		Events:       e.events,
 		Docs:         p.provider.API + "/docs",
 		Desk:         p.provider.Desk,
+		Mailbox:      p.provider.Mailbox,
 		Privacy:      p.provider.API + "/api/dd-setup/privacy",
 		Course:       p.site.Path(CoursePath),
 		Enrol:        p.site.Path(enrolPath),

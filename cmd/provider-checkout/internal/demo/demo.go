@@ -21,6 +21,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakemailbox"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -96,6 +97,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	}
 	cfg.Site.Service.Terms, cfg.Site.Service.Agency = terms.Terms, terms.Agency
 	cfg.Site.Log = log
+	web.mailbox = fakemailbox.New(web.url(), log)
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
@@ -109,7 +111,7 @@ func run(ctx context.Context, cfg Config, path string) error {
 	if err := d.configure(ctx); err != nil {
 		return err
 	}
-	cfg.Site.Service.Sender = web.receiver
+	cfg.Site.Service.Sender, cfg.Site.Service.Notifier = web.receiver, web.mailbox
 	s, err := site.New(cfg.Site)
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func (d *demonstration) configure(ctx context.Context) error {
 			offer = d.offer(c)
 		}
 	}
-	d.web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk,
+	d.web.provider = fakeprovider.New(fakeprovider.Options{BaseURL: d.Website, API: d.Base, Desk: d.Desk, Mailbox: d.Website + fakemailbox.Path,
 		Key: d.Keys[providerCode], Code: providerCode, Offer: offer})
 	d.web.receiver.seen = d.web.provider.Receive
 	return nil

@@ -8,15 +8,17 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakemailbox"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
-// website is the website of the providers, on an address of its own: the pages of one provider, and the receiver of the
-// events of all.
+// website is the website of the providers, on an address of its own: the pages of one provider, the receiver of the
+// events of all, and the mailbox of their payers.
 type website struct {
 	listener net.Listener
 	receiver *receiver
+	mailbox  *fakemailbox.Mailbox
 	provider *fakeprovider.Provider
 }
 
@@ -47,6 +49,7 @@ func (w *website) host(p *catalogue.Provider) {
 func (w *website) serve(ctx context.Context, log *slog.Logger) {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+eventsPath+"{provider}", w.receiver)
+	mux.Handle(fakemailbox.Path, w.mailbox)
 	mux.Handle("/", w.provider)
 	srv := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	defer context.AfterFunc(ctx, func() { srv.Close() })()
