@@ -70,42 +70,47 @@ func (p place) connect(parameters string) (*conn, error) {
 // find returns the path of the file, without links, beside which its log is. If the file is missing, it is made on demand, readable by
 // its owner only; SQLite gives its log and its shared memory the same mode.
 //
-// The log beside the file may be the log of another, as after a backup was copied over a store. SQLite does not look: it copies every log
-// of that name into the file. find returns an error then.
+// The log beside the file may be the log of another, as after a backup was copied over a store, or be missing. SQLite does not look: it
+// copies every log of that name into the file, and makes a new one. find returns an error then.
 func find(path string, create bool) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
 	logged := exists(path + "-wal") // first, for a file says that it has a log before there is one
-	real, err := filepath.EvalSymlinks(path)
-	if create && errors.Is(err, fs.ErrNotExist) {
-		if logged {
-			return "", fmt.Errorf("it is missing, and %s-wal may have its latest writes: put the file back, or move its log (-wal, -shm) away", path)
-		}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && create && logged:
+		return "", fmt.Errorf("it is missing, and %s-wal may have its latest writes: put the file back, or move its log (-wal, -shm) away", path)
+	case errors.Is(err, fs.ErrNotExist) && create:
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			err = f.Close()
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			return path, err
+		if errors.Is(err, fs.ErrExist) { // another process has made it
+			err = nil
 		}
-		real = path
-	} else if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(real)
-	if err == nil && !info.Mode().IsRegular() {
+		return path, err
+	case err == nil && !info.Mode().IsRegular():
 		err = errors.New("not a file")
 	}
-	if err != nil || !exists(real+"-wal") {
-		return real, err
+	shared := exists(path + "-shm")
+	if err != nil || !logged && !shared {
+		return path, err
 	}
-	own, err := hasLog(real)
-	if err == nil && !own {
-		err = fmt.Errorf("%s-wal belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", real)
+	switch own, err := hasLog(path); {
+	case err != nil:
+		return path, err
+	case !own:
+		return path, fmt.Errorf("%s-wal belongs to another file, and may have its latest writes: put that file back, or move its log (-wal, -shm) away", path)
+	case !exists(path + "-wal"):
+		return path, fmt.Errorf("%[1]s-wal, with the latest writes, is missing: put it back, or stop every process that has the store open; "+
+			"if none has, move %[1]s-shm away", path)
 	}
-	return real, err
+	return path, nil
 }
 
 func exists(path string) bool {
