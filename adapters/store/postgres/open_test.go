@@ -108,8 +108,8 @@ func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 	}
 	execute(t, place, `DROP TABLE checkouts`)
 	open(t, place, postgres.Options{})
-	execute(t, place, `UPDATE store SET version = 2`)
-	openFails(t, place, postgres.Options{MustExist: true}, "version 2 of the schema, and this program knows version 1")
+	execute(t, place, `UPDATE store SET version = 1`)
+	openFails(t, place, postgres.Options{MustExist: true}, "version 1 of the schema, and this program knows version 2")
 }
 
 // A store belongs to an environment and to its secrets. The first secret that is given encrypts from then on.

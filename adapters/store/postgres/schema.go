@@ -16,7 +16,7 @@ import (
 var schemaSQL string
 
 // version is that of schema.sql.
-const version = 1
+const version = 2
 
 const (
 	selectMade   = `SELECT current_setting('server_encoding'), version, environment FROM store WHERE id = 1`

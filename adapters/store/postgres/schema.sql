@@ -10,7 +10,7 @@ CREATE TABLE store (
 	secret_fingerprint text NOT NULL, -- of the secret that encrypts; '' until one does
 	own_secret         text NOT NULL -- '' where the operator's encrypts
 );
-INSERT INTO store (id, version, environment, secret_fingerprint, own_secret) VALUES (1, 1, '', '', '');
+INSERT INTO store (id, version, environment, secret_fingerprint, own_secret) VALUES (1, 2, '', '', '');
 
 CREATE TABLE providers (
 	code              text COLLATE "C" PRIMARY KEY,

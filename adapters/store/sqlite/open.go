@@ -175,7 +175,7 @@ var schema string
 const (
 	// applicationID marks a SQLite file as a store, and schemaVersion is the version of schema.sql, which has both.
 	applicationID = 0x50436b31
-	schemaVersion = 1
+	schemaVersion = 2
 	// maxCheckedSize is the size in bytes up to which a file is checked for damage when it is opened. Every backup is checked.
 	maxCheckedSize = 16 << 20
 )

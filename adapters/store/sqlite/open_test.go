@@ -144,14 +144,14 @@ func TestFilesThatAreNoStoreAreRefused(t *testing.T) {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	must(t, os.WriteFile(in("text.db"), bytes.Repeat([]byte("not a database\n"), 500), 0o600), os.WriteFile(in("empty.db"), nil, 0o600))
 	execute(t, in("foreign.db"), `CREATE TABLE notes (text TEXT)`)
-	must(t, open(t, in("newer.db"), Options{}).Close())
-	execute(t, in("newer.db"), `PRAGMA user_version = 2`)
+	must(t, open(t, in("older.db"), Options{}).Close())
+	execute(t, in("older.db"), `PRAGMA user_version = 1`)
 	before, err := os.ReadFile(in("foreign.db"))
 	must(t, err)
 	for _, o := range []Options{{}, {ReadOnly: true}} {
 		openFails(t, in("text.db"), o, "not a SQLite database")
 		openFails(t, in("foreign.db"), o, "not of Provider Checkout")
-		openFails(t, in("newer.db"), o, "its schema has version 2, and this program has version 1")
+		openFails(t, in("older.db"), o, "its schema has version 1, and this program has version 2")
 		openFails(t, folder, o, "not a file")
 		openFails(t, in("missing/store.db"), o, "no such file or directory")
 	}

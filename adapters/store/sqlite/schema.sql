@@ -2,7 +2,7 @@
 -- YYYY-MM-DD in New Zealand, and '' for no date; amounts are whole cents of New Zealand dollars; JSON is '' for no value.
 
 PRAGMA application_id = 0x50436b31; -- "PCk1", the mark of a store
-PRAGMA user_version = 1;            -- of this schema; a program opens no other
+PRAGMA user_version = 2;            -- of this schema; a program opens no other
 
 -- The one row about the store itself.
 CREATE TABLE store (
