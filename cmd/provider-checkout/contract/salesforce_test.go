@@ -66,13 +66,14 @@ func (s *suite) sets(t *testing.T, n int) {
 			t.Errorf("the CRM has %d of %s, of %d, want %d", len(all), object, len(keys), n)
 		}
 	}
-	revisions := map[string]bool{}
-	for _, r := range s.Records(t) {
-		revisions[fmt.Sprint(r.Checkout.Revision)] = true
-	}
-	for _, authority := range s.Org.Records("Direct_Debit_Authority__c") {
-		if !revisions[authority["Revision__c"]] || authority["Enrolment_Stage__c"] != "complete" {
-			t.Errorf("the CRM has %v, and the store no such revision", authority)
+	for began := time.Now(); ; time.Sleep(250 * time.Millisecond) { // the processor may just have told of a mandate
+		other := s.otherRevisions(t)
+		if len(other) == 0 {
+			break
+		}
+		if testlevel.Elapsed(began) > time.Minute {
+			t.Errorf("the CRM has %v, and the store no such revisions", other)
+			break
 		}
 	}
 	completed := map[string]int{}
@@ -84,6 +85,20 @@ func (s *suite) sets(t *testing.T, n int) {
 	if counts := slices.Collect(maps.Values(completed)); len(counts) != n || slices.Max(counts) != 1 {
 		t.Errorf("of %d enrolments %d were completed, one of them %d times", n, len(counts), slices.Max(counts))
 	}
+}
+
+// otherRevisions returns the authorities in the CRM that are not complete as the store has them.
+func (s *suite) otherRevisions(t *testing.T) (other []map[string]string) {
+	revisions := map[string]bool{}
+	for _, r := range s.Records(t) {
+		revisions[fmt.Sprint(r.Checkout.Revision)] = true
+	}
+	for _, authority := range s.Org.Records("Direct_Debit_Authority__c") {
+		if !revisions[authority["Revision__c"]] || authority["Enrolment_Stage__c"] != "complete" {
+			other = append(other, authority)
+		}
+	}
+	return other
 }
 
 // followed is the progress of an enrolment, as the store or the CRM has it.
