@@ -377,13 +377,6 @@ func (r *receiver) Send(ctx context.Context, _ catalogue.Destination, d events.D
 	return answer(d, attempt)
 }
 
-// latest returns what was sent last.
-func (r *receiver) latest() delivered {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.got[len(r.got)-1]
-}
-
 func (r *receiver) names() (names []events.Name) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -657,14 +650,4 @@ func (r *receiver) requests() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.got)
-}
-
-// attempts returns the numbers of the attempts that were made.
-func (r *receiver) attempts() (numbers []int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, d := range r.got {
-		numbers = append(numbers, d.attempt)
-	}
-	return numbers
 }

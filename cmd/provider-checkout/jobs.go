@@ -25,7 +25,6 @@ const (
 // JobFlags select jobs.
 type JobFlags struct {
 	Kind     checkout.JobKind `enum:"${kinds}," default:"" placeholder:"KIND" help:"only jobs of this kind: ${kinds}"`
-	State    string           `enum:"${states}" default:"${state}" help:"only jobs in this state: ${states}"`
 	Provider string           `placeholder:"CODE" help:"only jobs of the provider"`
 	Since    time.Time        `type:"since" placeholder:"TIME" help:"only jobs that were made, or failed latest, at this time or later: 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
 }
@@ -33,12 +32,13 @@ type JobFlags struct {
 // listJobs prints a line for each job that the flags select, the newest first.
 type listJobs struct {
 	ListFlags
-	JobFlags `set:"states=pending,done,failed" set:"state=pending"`
+	JobFlags
+	State string `enum:"pending,done,failed" default:"pending" help:"only jobs in this state: ${enum}"`
 }
 
 func (f *listJobs) Run(ctx context.Context, c *call) error {
 	return c.onRecords(ctx, func(db records) error {
-		list, more, err := f.find(ctx, db)
+		list, more, err := f.find(ctx, db, f.State)
 		if err != nil {
 			return err
 		}
@@ -56,13 +56,13 @@ func (f *listJobs) Run(ctx context.Context, c *call) error {
 	})
 }
 
-// find returns the newest jobs that the flags select, and whether there are more. The provider must be known.
-func (f *JobFlags) find(ctx context.Context, db records) (list []checkout.JobRecord, more bool, err error) {
+// find returns the newest jobs in a state that the flags select, and whether there are more. The provider must be known.
+func (f *JobFlags) find(ctx context.Context, db records, state string) (list []checkout.JobRecord, more bool, err error) {
 	filter := checkout.JobFilter{ProviderCode: f.Provider, Since: f.Since}
 	if f.Kind != "" {
 		filter.Kinds = []checkout.JobKind{f.Kind}
 	}
-	for _, filter.State = range statesOf(f.State) {
+	for _, filter.State = range statesOf(state) {
 		found, err := db.Jobs(ctx, filter, maxJobs+1)
 		if err != nil {
 			return nil, false, err
@@ -165,8 +165,9 @@ func jobNamed(ctx context.Context, db records, ref string) (checkout.JobRecord, 
 type retryJobs struct {
 	ChangeFlags
 	JSONFlag
-	JobFlags `set:"states=failed,pending" set:"state=failed"`
-	ID       string `arg:"" optional:""`
+	JobFlags
+	State string `enum:"failed,pending" default:"failed" help:"only jobs in this state: ${enum}"`
+	ID    string `arg:"" optional:""`
 }
 
 func (f *retryJobs) Run(ctx context.Context, c *call) error {
@@ -180,7 +181,7 @@ func (f *retryJobs) Run(ctx context.Context, c *call) error {
 		if f.ID != "" {
 			list[0], err = jobNamed(ctx, db, f.ID)
 		} else {
-			list, more, err = f.find(ctx, db)
+			list, more, err = f.find(ctx, db, f.State)
 		}
 		if err != nil {
 			return err
