@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -54,21 +55,25 @@ func (s *Service) TaskCursor(ctx context.Context, kind checkout.JobKind) (cursor
 	return jobs[0].Progress, jobs[0].CreatedAt, nil
 }
 
-// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day.
+// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day, or a minute after a look that failed.
 const (
-	retainPage  = 500
-	retainEvery = time.Second
-	retainAgain = 24 * time.Hour
+	retainPage   = 500
+	retainEvery  = time.Second
+	retainAgain  = 24 * time.Hour
+	retainFailed = time.Minute
+	// failedMark begins the cursor of a look in which something has failed. No cursor of a store begins with it.
+	failedMark = "!"
 )
 
 // retain looks at a page of checkouts, erases the checkouts that were kept for as long as Config.Retention says, and deletes old jobs. A
-// checkout that cannot be erased is reported, keeps no other from being erased, and is looked at again a day later.
+// checkout that cannot be erased is reported, and keeps no other from being erased.
 func (s *Service) retain(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	var ids []string
 	now := s.now()
+	from, failed := strings.CutPrefix(cursor, failedMark)
 	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
 		keep := s.cfg.Retention
-		ids, next, err = s.cfg.Store.OldCheckouts(ctx, cursor, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
+		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
 		return err
 	})
 	if err != nil {
@@ -79,14 +84,20 @@ func (s *Service) retain(ctx context.Context, cursor string) (next string, pause
 			return cursor, retainEvery, nil
 		}
 		if err := s.eraseOld(ctx, id, now); err != nil {
+			failed = true
 			about := checkout.About{CheckoutID: id, ProviderCode: checkout.ProviderOf(id)}
 			s.report(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 		}
 	}
-	if next == "" {
-		return "", retainAgain, nil
+	switch {
+	case next != "" && failed:
+		return failedMark + next, retainEvery, nil
+	case next != "":
+		return next, retainEvery, nil
+	case failed:
+		return "", retainFailed, nil
 	}
-	return next, retainEvery, nil
+	return "", retainAgain, nil
 }
 
 // eraseOld erases a checkout that was kept for long enough, unless a job still needs its data.

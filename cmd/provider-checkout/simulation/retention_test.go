@@ -30,8 +30,7 @@ var eras = []era{
 
 var shortest = checkout.Retention{AbandonedDays: checkout.MinAbandonedDays, AgreedYears: checkout.MinAgreedYears}
 
-// ages has time pass while no process runs, and a process starts then, while things go wrong once more. What needs the data is done before. What fails
-// then is done a day later.
+// ages has time pass while no process runs, and a process starts then, while things go wrong once more. What needs the data is done before.
 func (w *world) ages(e era) {
 	for n := 0; n < 40 && w.model.needsData(); n++ {
 		w.rest("the world", 5*time.Second)
@@ -45,14 +44,9 @@ func (w *world) ages(e era) {
 	w.rest("the world", time.Until(e.at))
 	w.storm, w.calm = time.Now(), time.Now().Add(5*time.Second)
 	w.at(0).replace()
-	w.rest("the world", time.Until(w.calm)+time.Minute)
-	if !w.model.aged(was, e.over, false) { // what failed is done again a day later
-		w.at(0).end()
-		w.processes.Wait()
-		w.rest("the world", 24*time.Hour)
-		w.at(0).replace()
-		w.rest("the world", time.Minute)
-		w.model.aged(was, e.over, true)
+	w.rest("the world", time.Until(w.calm))
+	for n := 0; n < 14 && !w.model.aged(was, e.over, n == 13); n++ { // what failed is done again a minute later
+		w.rest("the world", 5*time.Second)
 	}
 	w.enrol("later") // which is answered as before
 }
