@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -133,4 +134,39 @@ func TestFindSortsCheckoutsOfOneTime(t *testing.T) {
 			t.Errorf("the newest %d are %q, want %q", limit, got, want[:limit])
 		}
 	}
+}
+
+func TestTheTablesHaveNoMoreColumnsAndIndexesThanTheyMay(t *testing.T) {
+	db := open(t, file(t), Options{})
+	must(t, db.read(t.Context(), func(c *conn) error {
+		columns, err := all(t.Context(), c, itself[value[string]], `SELECT name FROM pragma_table_xinfo('checkouts')`)
+		indexes, indexErr := all(t.Context(), c, itself[value[string]], `SELECT name FROM sqlite_schema
+			WHERE type = 'index' AND tbl_name IN ('checkouts', 'jobs', 'moments')`)
+		if len(columns) > 44 || len(indexes) > 12 {
+			t.Errorf("%d columns of checkouts, want at most 44; %d indexes, want at most 12", len(columns), len(indexes))
+		}
+		must(t, err, indexErr)
+		return nil
+	}))
+}
+
+func TestTheDeskFindsWhatAnErasureLeaves(t *testing.T) {
+	db := open(t, file(t), Options{})
+	change := created(1)
+	change.Next.Setup.Consent = agreement.Consent{At: change.At}
+	_, err := db.InsertCheckout(t.Context(), change, 0)
+	must(t, err)
+	known, err := db.Checkout(t.Context(), change.Next.ID)
+	must(t, err)
+	_, _, err = db.UpdateCheckout(t.Context(), known, 0, func(c checkout.Checkout) (checkout.Change, error) {
+		return c.Erase(change.At, checkout.ActorService, nil), nil
+	})
+	must(t, err, db.Scrub(t.Context()))
+	must(t, db.read(t.Context(), func(c *conn) error {
+		left, err := one(t.Context(), c, itself[value[int64]], `SELECT count(*) FROM checkouts WHERE search <> '' OR email <> ''`)
+		if left.v != 0 {
+			t.Error("the row has the student's name or address")
+		}
+		return err
+	}))
 }

@@ -178,6 +178,23 @@ func TestALeaseOfNothingWritesNothing(t *testing.T) {
 	}
 }
 
+func TestAWalkOverCheckoutsWithoutOldJobsWritesNothing(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	db := open(t, file(t), Options{Now: func() time.Time { return now }})
+	_, err := db.InsertCheckout(t.Context(), created(1), 0)
+	must(t, err)
+	leases, err := db.Lease(t.Context(), checkout.JobQuery{For: time.Second, Limits: map[checkout.JobKind]int{checkout.JobDeliver: 1}})
+	must(t, err, db.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDone}))
+	commits := 0
+	db.writer.onGroup = func(int) { commits++ }
+	for want, pass := range []time.Duration{0, checkout.EventsKept + time.Second} {
+		now = now.Add(pass)
+		if _, _, err := db.OldCheckouts(t.Context(), "", 9, now, now); err != nil || commits != want {
+			t.Errorf("after %v: %d commits, %v; want %d", pass, commits, err, want)
+		}
+	}
+}
+
 func TestReadyWritesToTheDisk(t *testing.T) {
 	path := file(t)
 	db := open(t, path, Options{})
