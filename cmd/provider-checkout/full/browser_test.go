@@ -68,7 +68,7 @@ func startBrowser(t *testing.T) context.Context {
 		chromedp.Flag("disable-component-update", true),
 		// Going back shows pages from memory, no-store or not, as on payers' machines.
 		chromedp.Flag("enable-features", "BackForwardCache,CacheControlNoStoreEnterBackForwardCache:level/restore-unless-cookie-change"))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
