@@ -80,7 +80,7 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	p.open(setupURL(created))
 	begins("setup page", onward, 0.95)
 	p.click(onward)
-	begins("bank form", onward, 1.5) // below the authority that it gives
+	begins("bank form", onward, 1.3)
 	p.fill(holderField, apiclient.AccountHolder)
 	p.fill(accountField, apiclient.AccountNumber)
 	p.press(authorityBox)
