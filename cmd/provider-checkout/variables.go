@@ -10,8 +10,8 @@ import (
 // made matches the rest of the names of variables that Kubernetes makes for a Service with the program's name.
 var made = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 
-// checkVariables returns an error for a variable of the environment that begins as the settings do, and that nobody reads. Passed over
-// are variables that Kubernetes makes, and the variables of tests.
+// checkVariables returns an error if the environment has a variable with the prefix of the settings that no command reads. It ignores
+// what Kubernetes makes, and what tests set.
 func checkVariables(environment []string) error {
 	known := []string{operatorVariable, keyVariable, signingVariable}
 	for _, c := range credentials() {

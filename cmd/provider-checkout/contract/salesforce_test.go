@@ -66,7 +66,7 @@ func (s *suite) sets(t *testing.T, n int) {
 			t.Errorf("the CRM has %d of %s, of %d, want %d", len(all), object, len(keys), n)
 		}
 	}
-	for began := time.Now(); ; time.Sleep(250 * time.Millisecond) { // the processor may just have told of a mandate
+	for began := time.Now(); ; time.Sleep(250 * time.Millisecond) { // a mandate may have changed a moment ago
 		other := s.otherRevisions(t)
 		if len(other) == 0 {
 			break
