@@ -30,7 +30,7 @@ func pagePath(id, returnURL string) string {
 
 const returnField = "return_url"
 
-//go:embed form.html
+//go:embed form.html form.js
 var files embed.FS
 
 // pages serves the form in which a payer gives the bank account.
@@ -162,6 +162,7 @@ func (p pages) show(w http.ResponseWriter, r *http.Request, status int, v visit,
 	p.site.Show(w, r, "form.html", web.View{
 		Status:  status,
 		Title:   title,
+		Script:  "form.js",
 		Brand:   "Sandbox payment processor",
 		Sandbox: true,
 		Data: struct {

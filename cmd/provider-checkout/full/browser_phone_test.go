@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -90,6 +91,40 @@ func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
 	s.Confirm(t, created)
 	p.open(setupURL(created))
 	begins("payer's page", "a.button", 1)
+}
+
+// The next person at the same device finds no account number by going back, whether the browser has the pages in its
+// memory or asks for them again.
+func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
+	browser := startBrowser(t)
+	for _, tt := range []struct {
+		name string
+		send func(p *tab)
+	}{
+		{"by the button", func(p *tab) { p.click(onward) }},
+		{"at once, as a script of a test does", func(p *tab) {
+			evaluate[int](p, "(setTimeout(() => document.forms[0].requestSubmit()), 0)")
+			await(func() string { return p.text(".success") })
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := sandbox.New(t, sandbox.Memory)
+			p := newTab(t, browser, lightPhone, true)
+			p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
+			p.fill(holderField, apiclient.AccountHolder)
+			p.fill(accountField, apiclient.AccountNumber)
+			p.press(authorityBox)
+			tt.send(p)
+			p.shows(sandbox.DoneTitle)
+			evaluate[int](p, "(setTimeout(() => history.back()), 0)")
+			<-time.After(500 * time.Millisecond) // the page may lead on
+			const shown = `(document.body ? document.body.innerText : "") + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
+			if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
+				t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
+			}
+			p.shows(sandbox.DoneTitle)
+		})
+	}
 }
 
 // What is folded on the screen is on paper, without a script too.
