@@ -103,7 +103,7 @@ func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
 // skipOtherWorlds leaves out a test that brings its own processor and CRM, where a flag chooses others.
 func skipOtherWorlds(t *testing.T) {
 	t.Helper()
-	if *simulated != "" {
+	if *overSystems {
 		t.Skip("the conversations are of the fake processor, the embedded CRM and the memory store")
 	}
 }

@@ -164,16 +164,13 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 // runTests runs the tests and returns the exit status.
 func runTests(m *testing.M) int {
 	flag.Parse()
-	if err := chooseWorld(); err != nil {
-		fmt.Println(err)
-		return 1
-	}
+	chooseWorld()
 	if f := flag.Lookup("test.parallel"); testlevel.IsFull() && f.Value.String() == f.DefValue {
 		_ = f.Value.Set(testsAtOnce)
 	}
 	testlevel.Elapsed(time.Now()) // it begins to measure
 	code := m.Run()
-	if code != 0 || !whole() || *simulated != "" { // over systems outside there are no conversations, which have seen most
+	if code != 0 || !whole() || *overSystems { // over systems outside there are no conversations, which have seen most
 		return code
 	}
 	if missing := sandbox.Document().Unseen(); len(missing) > 0 {

@@ -282,11 +282,12 @@ func died(t *testing.T, s *sandbox.Sandbox, status checkout.MandateStatus) strin
 	return setupURL(created)
 }
 
-// onEveryPage makes every page and calls look for it on each of the screens.
-func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sandbox, state pageState)) {
+// Every page says what happened, fits every screen, and is accessible.
+func TestBrowserEveryPage(t *testing.T) {
+	axe := axeSource(t)
 	browser := startBrowser(t)
 	var tabs []*tab
-	for _, on := range screens {
+	for _, on := range []screen{smallPhone, darkPhone, largeText, darkDesktop} {
 		tabs = append(tabs, newTab(t, browser, on, true))
 	}
 	for _, state := range slices.Concat(pageStates, payerStates) {
@@ -300,34 +301,22 @@ func onEveryPage(t *testing.T, screens []screen, look func(p *tab, s *sandbox.Sa
 					state.then(p)
 				}
 				p.shows(state.heading)
-				look(p, s, state)
+				p.fits(s.URL)
+				p.picture(state.name)
+				evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
+				got := p.text("main")
+				for _, want := range state.says {
+					if !strings.Contains(got, want) {
+						t.Errorf("%s: the page does not say %q:\n%s", p.screen.name, want, got)
+					}
+				}
+				p.fits(s.URL)
+				if p.screen == smallPhone || p.screen == darkDesktop {
+					p.accessible(axe)
+				}
 			}
 		})
 	}
-}
-
-func TestBrowserEveryPageSaysWhatHappenedAndFitsEveryScreen(t *testing.T) {
-	screens := []screen{smallPhone, darkPhone, largeText, darkDesktop}
-	onEveryPage(t, screens, func(p *tab, s *sandbox.Sandbox, state pageState) {
-		p.fits(s.URL)
-		p.picture(state.name)
-		evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
-		got := p.text("main")
-		for _, want := range state.says {
-			if !strings.Contains(got, want) {
-				p.t.Errorf("%s: the page does not say %q:\n%s", p.screen.name, want, got)
-			}
-		}
-		p.fits(s.URL)
-	})
-}
-
-func TestBrowserEveryPageIsAccessible(t *testing.T) {
-	axe := axeSource(t)
-	onEveryPage(t, []screen{smallPhone, darkDesktop}, func(p *tab, _ *sandbox.Sandbox, _ pageState) {
-		evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
-		p.accessible(axe)
-	})
 }
 
 // A page and everything that it loads are under 30 KB, as a browser fetches them.

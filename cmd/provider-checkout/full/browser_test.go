@@ -51,7 +51,7 @@ var (
 )
 
 // browsers bounds how many browsers run at a time.
-var browsers = make(chan struct{}, 3)
+var browsers = make(chan struct{}, 2)
 
 // startBrowser starts a browser with a profile of its own, which ends with the test.
 func startBrowser(t *testing.T) context.Context {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("not at the quick level: PROVIDER_CHECKOUT_TEST=full go test ./cmd/provider-checkout/full")
 		return
 	}
-	const suitesAtOnce = "8"
+	const suitesAtOnce = "4"
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set(suitesAtOnce)
 	}

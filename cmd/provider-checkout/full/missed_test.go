@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	missedKills   = 200 // of a run that is not long
-	missedPerKill = 50  // events that are made in the life of a server, at least
+	missedKills   = 40 // of a run that is not long
+	missedPerKill = 50 // events that are made in the life of a server, at least
 	missedClients = 64
 )
 
