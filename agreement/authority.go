@@ -2,7 +2,6 @@ package agreement
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -41,23 +40,6 @@ func (a Authority) Or(other Authority) Authority {
 		a.Conditions = other.Conditions
 	}
 	return a
-}
-
-// Contradicted returns the fields of a, an operator's terms, of which a processor says otherwise: a line each with both values. What
-// one of them does not say is no contradiction.
-func (a Authority) Contradicted(processor Authority) (lines []string) {
-	for _, field := range []struct{ name, terms, processor string }{
-		{"initiator", a.Initiator, processor.Initiator},
-		{"authorisation_code", a.AuthorisationCode, processor.AuthorisationCode},
-		{"particulars, code and reference", a.Statement, processor.Statement},
-		{"collection_days", string(a.Calendar), string(processor.Calendar)},
-	} {
-		if field.terms != "" && field.processor != "" && field.terms != field.processor {
-			lines = append(lines, fmt.Sprintf("authority.%s: the terms say %q, and the processor %q",
-				field.name, field.terms, field.processor))
-		}
-	}
-	return lines
 }
 
 // Initiator returns the name of the party that debits the account: the lender's, where the authority names no initiator.

@@ -45,8 +45,7 @@ type Processor interface {
 }
 
 // AccountChecker is implemented by a processor that knows who debits for an account. The service is not ready while no payment can
-// be collected for a provider that may be used, while that gives too little notice of them, or while the operator's terms say
-// otherwise than the processor who debits.
+// be collected for a provider that may be used, or while that gives too little notice of them.
 type AccountChecker interface {
 	// CheckAccount returns the party that debits for the account, or the reason why no payment can be collected for it. What the
 	// answer leaves empty, the operator's terms say. It is called for each provider once a minute or so, and with every check of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -84,44 +83,29 @@ func (s *Service) accountOf(p catalogue.Provider) checkout.Account {
 	return checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: s.cfg.Environment}
 }
 
-// CheckTerms returns an error with a line for each field of Config.Terms of which the processor says otherwise, for any provider
-// that may be used. A processor that cannot be reached contradicts nothing: readiness says it later. A program asks it before it
-// serves.
-func (s *Service) CheckTerms(ctx context.Context) error {
-	_, contradicted := s.checkAccounts(ctx)
-	return contradicted
-}
-
-// checkAccounts asks the processor about the accounts of all providers that may be used. unusable has the reasons why payments
-// cannot be collected for some, and contradicted the fields of the operator's terms of which the processor says otherwise. A store
-// that does not name the providers in time is no fault of the processor's.
-func (s *Service) checkAccounts(ctx context.Context) (unusable, contradicted error) {
-	lines := s.cfg.Terms.Authority.Contradicted(s.said(checkout.Creditor{}))
-	if checker, ok := s.cfg.Processor.(ports.AccountChecker); ok {
-		reading, cancel := context.WithTimeout(ctx, readyLimit/2)
-		defer cancel()
-		providers, _ := s.cfg.Store.Providers(reading)
-		var reasons []error
-		for _, p := range providers {
-			if p.Usable(s.cfg.Environment) != nil {
-				continue
-			}
-			creditor, err := CheckAccount(ctx, checker, p)
-			if err == nil {
-				s.creditors.Put(s.now(), s.accountOf(p), creditor)
-				err = s.enoughNotice(p, creditor)
-			}
-			reasons = append(reasons, err)
-			lines = append(lines, s.cfg.Terms.Authority.Contradicted(s.said(creditor))...)
+// checkAccounts asks the processor about the accounts of all providers that may be used, and returns the reasons why payments cannot be
+// collected for some. A store that does not name the providers in time is no fault of the processor's.
+func (s *Service) checkAccounts(ctx context.Context) error {
+	checker, ok := s.cfg.Processor.(ports.AccountChecker)
+	if !ok {
+		return nil
+	}
+	reading, cancel := context.WithTimeout(ctx, readyLimit/2)
+	defer cancel()
+	providers, _ := s.cfg.Store.Providers(reading)
+	var reasons []error
+	for _, p := range providers {
+		if p.Usable(s.cfg.Environment) != nil {
+			continue
 		}
-		unusable = errors.Join(reasons...)
+		creditor, err := CheckAccount(ctx, checker, p)
+		if err == nil {
+			s.creditors.Put(s.now(), s.accountOf(p), creditor)
+			err = s.enoughNotice(p, creditor)
+		}
+		reasons = append(reasons, err)
 	}
-	slices.Sort(lines)
-	var contradictions []error
-	for _, line := range slices.Compact(lines) {
-		contradictions = append(contradictions, errors.New(line))
-	}
-	return unusable, errors.Join(contradictions...)
+	return errors.Join(reasons...)
 }
 
 // enoughNotice returns an error if the terms have payments collected sooner after their notice than a provider's account may.

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -73,13 +72,12 @@ func (s *Service) Health(ctx context.Context) (h Health) {
 	return h
 }
 
-// processorIsReady returns nil if the processor can be reached, payments can be collected for every provider that may be used, and
-// the operator's terms say nothing else of who debits.
+// processorIsReady returns nil if the processor can be reached, and payments can be collected for every provider that may be used.
 func (s *Service) processorIsReady(ctx context.Context) error {
 	if err := s.cfg.Processor.Ready(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.checkAccounts(ctx))
+	return s.checkAccounts(ctx)
 }
 
 // Backlog is the number of jobs of one kind that wait, jobs under way included, and the age of the oldest.

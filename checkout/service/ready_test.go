@@ -264,22 +264,8 @@ func TestWithoutAnyAnswerPagesAndConfirmsAreBusy(t *testing.T) {
 	})
 }
 
-// The service is not ready while the operator's terms say otherwise than the processor, or a provider gives too little notice; a processor
-// that cannot be reached contradicts nothing.
-func TestTermsThatContradictTheProcessorAreNamed(t *testing.T) {
-	const lines = `authority.authorisation_code: the terms say "0123456", and the processor "0200001"
-authority.collection_days: the terms say "every_day", and the processor "business_days"
-authority.initiator: the terms say "Pūtea Limited", and the processor "Rimu College"`
-	terms := agreement.Authority{Initiator: "Pūtea Limited", AuthorisationCode: "0123456", Calendar: money.EveryDay}
-	inKnowingWorld(t, terms, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
-		if err := w.Health(t.Context()).Processor; err == nil || !strings.Contains(err.Error(), lines) {
-			t.Errorf("readiness is %v, want\n%s", err, lines)
-		}
-		p.says("", errBroken, 0) // what is known without it is said all the same
-		if err := w.CheckTerms(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "authority.collection_days") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("CheckTerms = %v, want the collection days alone", err)
-		}
-	})
+// The service is not ready while a provider that may be used gives too little notice.
+func TestTheProcessorIsNotReadyForTooLittleNotice(t *testing.T) {
 	for _, tt := range []struct {
 		given, least int
 		active       bool

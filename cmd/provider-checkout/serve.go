@@ -88,9 +88,6 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkTerms(ctx, served.Service); err != nil {
-		return err
-	}
 	s.announce(ctx, log, ln, private)
 	return served.Serve(ctx, ln, private)
 }
@@ -124,18 +121,6 @@ func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net
 func isPublic(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback() && !tcp.IP.IsPrivate()
-}
-
-// checkTerms prints a line for each field of the terms of which the processor says otherwise, and returns an error if there are any.
-func (s *server) checkTerms(ctx context.Context, svc *service.Service) error {
-	ctx, cancel := context.WithTimeout(ctx, organisationTimeout)
-	defer cancel()
-	err := svc.CheckTerms(ctx)
-	if err == nil {
-		return nil
-	}
-	fmt.Fprintln(s.Stderr, err)
-	return errors.New("the processor says otherwise than " + s.name("terms") + " who debits: leave these fields out, or mend them")
 }
 
 // assemble returns the site on an open store, with the systems outside of it.

@@ -201,7 +201,8 @@ func typed(body, field string) string {
 
 func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	b := newBench(t)
-	form := b.filled("account_holder_name", "  Ma\u0304ui  ", "account_number", "１２.3140 0171323–050", "authority_confirmed", "on") // as phones and text processors write it
+	// The number is typed as phones and text processors write it.
+	form := b.filled("account_holder_name", "  Ma\u0304ui  ", "account_number", "１２.3140 0171323–050", "authority_confirmed", "on")
 	for range 2 { // a double click
 		if at := b.send(b.request.URL, form); at != setupPage {
 			t.Errorf("Location = %q, want the setup page, %q", at, setupPage)
