@@ -45,10 +45,10 @@ func (c Checkout) NoticeNeeded(j Job) bool {
 	return c.Status == Confirmed
 }
 
-// noticePauses are the pauses between attempts to send a notice, 46 hours in all: an address may be greylisted for minutes,
-// and a mailbox full for days.
-var noticePauses = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
-	12 * time.Hour, 24 * time.Hour}
+// noticePauses are the pauses between attempts to send a notice, 24 hours in all: an address may be greylisted for minutes, and a
+// mailbox full for hours.
+var noticePauses = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 39 * time.Minute, 2 * time.Hour, 3 * time.Hour,
+	6 * time.Hour, 12 * time.Hour}
 
 // NoticePause returns the pause before the next attempt to send a notice, after the attempt with this number, from 1, has
 // failed; false if that was the last.

@@ -152,7 +152,7 @@ func TestANotifierThatHangsDelaysNoAnswer(t *testing.T) {
 	})
 }
 
-// A notice is attempted until it is taken over, for two days, under one id and with one text; a refusal that is definite ends that at once.
+// A notice is attempted until it is taken over, for 24 hours, under one id and with one text; a refusal that is definite ends that at once.
 func TestHowOftenANoticeIsAttempted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer   error

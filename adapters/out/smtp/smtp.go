@@ -19,7 +19,7 @@
 // password are sent by AUTH PLAIN or LOGIN; without a user there is no AUTH.
 //
 // Every step has a time-out of its own. A message is sent again after a failure: at once no more than every minute while the server
-// cannot be reached or refuses the user or the sender, which uses up no attempts; and nine times in two days while the server
+// cannot be reached or refuses the user or the sender, which uses up no attempts; and nine times in 24 hours while the server
 // refuses the recipient or the message for now (4xx), or for a reason that is not the recipient's mailbox, which its operator or
 // ours can mend. A 5xx about the mailbox (5.1.x, 5.2.x; or 550, 551 or 553 to RCPT) is final. Every attempt has Message-ID, <ntc_…@domain of From>, so that a copy that was sent because an answer was lost is known for one.
 //
