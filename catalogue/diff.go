@@ -118,6 +118,7 @@ func (p Provider) fields() []field {
 		{name: "environment", value: string(p.Environment)},
 		{name: "active", value: fmt.Sprint(p.Active)},
 		{name: "api_enabled", value: fmt.Sprint(p.APIEnabled)},
+		{name: "disabled", value: fmt.Sprint(p.Disabled)},
 		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
 		{name: "success_url", value: quote(p.SuccessURL)},
 		{name: "cancel_url", value: quote(p.CancelURL)},

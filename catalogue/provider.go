@@ -36,6 +36,7 @@ type Provider struct {
 	Environment Environment
 	Active      bool
 	APIEnabled  bool
+	Disabled    bool // by an operator's act, until another enables it; a configuration does not say it
 	// EnrolmentOrigins may frame and open the hosted pages: https://host[:port], or http://localhost[:port] in the
 	// sandbox, which 127.0.0.1 is not. The service's own origin may not unless it is one of them.
 	EnrolmentOrigins []string
@@ -76,6 +77,8 @@ func (p Provider) DisplayName() string {
 // error that says in one sentence which condition fails (contract, section 5, rule 6).
 func (p Provider) Usable(env Environment) error {
 	switch {
+	case p.Disabled:
+		return fmt.Errorf("provider %s was disabled by an operator", p.Code)
 	case !p.Active:
 		return fmt.Errorf("provider %s is not active", p.Code)
 	case !p.APIEnabled:

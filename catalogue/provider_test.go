@@ -14,6 +14,7 @@ func TestUsable(t *testing.T) {
 		want   string // "" if it may call
 	}{
 		{"as it should be", func(*catalogue.Provider) {}, catalogue.Production, ""},
+		{"disabled", func(p *catalogue.Provider) { p.Disabled = true }, catalogue.Production, "provider KOWHAI was disabled by an operator"},
 		{"not active", func(p *catalogue.Provider) { p.Active = false }, catalogue.Production, "provider KOWHAI is not active"},
 		{"not enabled for the API", func(p *catalogue.Provider) { p.APIEnabled = false }, catalogue.Production,
 			"provider KOWHAI is not enabled for the API"},

@@ -304,7 +304,7 @@ func TestAProviderIsDisabledAndEnabledAndItsKeyRevoked(t *testing.T) {
 		b.post(t, path+"/disable", "reason", "complaint 12").leads(t, path+"?done")
 	}
 	w.did(t, "aroha@lender.example: providers disable KOWHAI: complaint 12")
-	b.get(t, "/providers").has(t, `label bad">Calls refused: provider KOWHAI is not active<`)
+	b.get(t, "/providers").has(t, `label bad">Calls refused: provider KOWHAI was disabled by an operator<`)
 	b.get(t, path).has(t, "Enable the provider", "providers disable</strong> by <bdi translate=\"no\">aroha@lender.example</bdi>: <q><bdi translate=\"no\">complaint 12</bdi>").
 		lacks(t, "Disable the provider", "whsec_", "key2")
 	w.forward(time.Second)

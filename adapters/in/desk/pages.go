@@ -178,9 +178,9 @@ func (v *visit) reveal() error {
 	return err
 }
 
-func (v *visit) disable() error { return v.operator.SetActive(v.r.Context(), v.id(), false) }
+func (v *visit) disable() error { return v.operator.SetDisabled(v.r.Context(), v.id(), true) }
 
-func (v *visit) enable() error { return v.operator.SetActive(v.r.Context(), v.id(), true) }
+func (v *visit) enable() error { return v.operator.SetDisabled(v.r.Context(), v.id(), false) }
 
 func (v *visit) revoke() error {
 	_, err := v.operator.RevokeKey(v.r.Context(), v.field("of"))

@@ -21,6 +21,7 @@ func toWireProvider(p catalogue.Provider) Object {
 		Put("environment", string(p.Environment)),
 		Put("active", p.Active),
 		Put("api_enabled", p.APIEnabled),
+		Opt("disabled", p.Disabled), // by an operator
 		Put("mode", string(p.Mode)), // catalogue or legacy
 		Opt("enrolment_origins", p.EnrolmentOrigins),
 		Opt("success_url", p.SuccessURL),

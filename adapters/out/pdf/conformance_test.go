@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// checker looks for what PDF/UA-1 and PDF/A-2a do not allow. A fault begins with the failure condition of the Matterhorn
+// checker looks for what PDF/UA-1 and PDF/A-3a do not allow. A fault begins with the failure condition of the Matterhorn
 // Protocol 1.1 that it is, or with the clause of ISO 19005-2.
 type checker struct {
 	*file

@@ -95,7 +95,7 @@ func TestOtherReadersFindTheStandardsKept(t *testing.T) {
 	if err := os.WriteFile(path, printed(t, inAllScripts(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, flavour := range []string{"2a", "ua1"} {
+	for _, flavour := range []string{"3a", "ua1"} {
 		out, err := exec.CommandContext(t.Context(), found, "--format", "text", "--flavour", flavour, path).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "PASS") {
 			t.Errorf("verapdf --flavour %s: %v\n%s", flavour, err, out)

@@ -22,7 +22,7 @@ const (
 	revokeKey       = `UPDATE api_keys SET revoked_ms = $2 WHERE id = $1`
 
 	insertProvider = `INSERT INTO providers (` + rows.ProviderColumns + `)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
 	insertCourse = `INSERT INTO courses (` + rows.CourseColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertKey    = `INSERT INTO api_keys (` + rows.KeyColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )

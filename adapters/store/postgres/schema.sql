@@ -19,6 +19,7 @@ CREATE TABLE providers (
 	environment       text NOT NULL,
 	active            boolean NOT NULL,
 	api_enabled       boolean NOT NULL,
+	disabled          boolean NOT NULL, -- by an operator's act
 	mode              text NOT NULL, -- catalogue or legacy
 	enrolment_origins text NOT NULL, -- JSON
 	success_url       text NOT NULL,

@@ -11,7 +11,7 @@ import (
 
 // The columns of the tables providers, courses and api_keys.
 const (
-	ProviderColumns = `code, name, account_id, environment, active, api_enabled, mode, enrolment_origins, success_url, cancel_url,
+	ProviderColumns = `code, name, account_id, environment, active, api_enabled, disabled, mode, enrolment_origins, success_url, cancel_url,
 		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
 	CourseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
 	KeyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
@@ -28,7 +28,7 @@ type Provider struct {
 func (r *Provider) Fields() []any {
 	p := &r.provider
 	brand := &p.Branding
-	return []any{&p.Code, &p.Name, &p.AccountID, (*string)(&p.Environment), &p.Active, &p.APIEnabled, (*string)(&p.Mode),
+	return []any{&p.Code, &p.Name, &p.AccountID, (*string)(&p.Environment), &p.Active, &p.APIEnabled, &p.Disabled, (*string)(&p.Mode),
 		jsonColumn(&r.parser, &p.EnrolmentOrigins), &p.SuccessURL, &p.CancelURL, &p.RateLimit, &brand.DisplayName, &brand.PrimaryColour,
 		&brand.LogoURL, &brand.SupportEmail, &p.Destination.URL, (*blob)(&r.WebhookSecret)}
 }

@@ -22,7 +22,7 @@ const (
 
 	deleteProviders = `DELETE FROM providers`
 	deleteCourses   = `DELETE FROM courses`
-	insertProvider  = `INSERT INTO providers (` + rows.ProviderColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertProvider  = `INSERT INTO providers (` + rows.ProviderColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertCourse    = `INSERT INTO courses (` + rows.CourseColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	insertKey = `INSERT INTO api_keys (` + rows.KeyColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`

@@ -19,6 +19,7 @@ CREATE TABLE providers (
 	environment             TEXT NOT NULL,
 	active                  INTEGER NOT NULL,
 	api_enabled             INTEGER NOT NULL,
+	disabled                INTEGER NOT NULL, -- by an operator's act
 	mode                    TEXT NOT NULL, -- catalogue or legacy
 	enrolment_origins       TEXT NOT NULL, -- JSON
 	success_url             TEXT NOT NULL,

@@ -79,11 +79,12 @@ func (o Operator) changes(name string, before, after []catalogue.Configuration) 
 	return acts, nil
 }
 
-// SetActive accepts or refuses a provider's calls. Nothing is recorded if that is so already. ErrNoProvider if there is no such provider.
-func (o Operator) SetActive(ctx context.Context, code string, active bool) error {
-	name := "providers disable"
-	if active {
-		name = "providers enable"
+// SetDisabled refuses or accepts a provider's calls, until it is called again. Nothing is recorded if that is so already. ErrNoProvider
+// if there is no such provider.
+func (o Operator) SetDisabled(ctx context.Context, code string, disabled bool) error {
+	name := "providers enable"
+	if disabled {
+		name = "providers disable"
 	}
 	_, _, err := o.replace(ctx, name, false, func(before []catalogue.Configuration) ([]catalogue.Configuration, error) {
 		i := slices.IndexFunc(before, func(c catalogue.Configuration) bool { return c.Provider.Code == code })
@@ -91,13 +92,13 @@ func (o Operator) SetActive(ctx context.Context, code string, active bool) error
 			return nil, ErrNoProvider
 		}
 		after := slices.Clone(before)
-		after[i].Provider.Active = active
+		after[i].Provider.Disabled = disabled
 		return after, nil
 	})
 	return err
 }
 
-// On returns what is on record after the change, in the order of the provider codes.
+// On returns what is on record after the change, in the order of the provider codes. A provider that is disabled stays so.
 func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, err error) {
 	if revision := catalogue.Revision(before); c.Expect != "" && c.Expect != revision {
 		return nil, fmt.Errorf("on record is revision %s: %w", revision, ErrOtherRevision)
@@ -110,7 +111,11 @@ func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configur
 	var others []catalogue.Configuration
 	var faults []error
 	for _, b := range before {
-		switch now := named[b.Provider.Code]; {
+		now := named[b.Provider.Code]
+		if now != nil {
+			now.Provider.Disabled = b.Provider.Disabled
+		}
+		switch {
 		case now != nil && c.KeepDestinations:
 			now.Provider.Destination, now.Provider.RateLimit = b.Provider.Destination, b.Provider.RateLimit
 			for _, f := range now.Check() {

@@ -114,19 +114,24 @@ func TestAProviderIsDisabledAndEnabledOnce(t *testing.T) {
 	p := named("KOWHAI", "Kōwhai")
 	p.Provider.Active = true
 	d.configure(t, p)
-	if err := d.SetActive(t.Context(), "TUI", false); !errors.Is(err, operate.ErrNoProvider) {
+	if err := d.SetDisabled(t.Context(), "TUI", true); !errors.Is(err, operate.ErrNoProvider) {
 		t.Errorf("an unknown provider: %v", err)
 	}
-	for n, active := range []bool{false, true} {
+	for n, disabled := range []bool{true, false} {
 		for range 2 { // the second time nothing happens
-			must(t, d.SetActive(t.Context(), "KOWHAI", active))
+			must(t, d.SetDisabled(t.Context(), "KOWHAI", disabled))
 		}
 		acts := d.recorded(t)
-		if len(acts) != n+1 || acts[n].Name != map[bool]string{false: "providers disable", true: "providers enable"}[active] || len(acts[n].Changes) != 1 {
-			t.Errorf("active %t: the acts are %+v", active, acts)
+		if len(acts) != n+1 || acts[n].Name != map[bool]string{true: "providers disable", false: "providers enable"}[disabled] || len(acts[n].Changes) != 1 {
+			t.Errorf("disabled %t: the acts are %+v", disabled, acts)
 		}
-		if list, err := d.store.Providers(t.Context()); err != nil || list[0].Active != active {
-			t.Errorf("on record is %+v, %v", list, err)
+		for _, keep := range []bool{true, false} { // a pull, and an apply
+			if _, _, err := d.Configure(t.Context(), "apply", operate.Change{Named: []catalogue.Configuration{p}, KeepDestinations: keep}); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := d.store.Providers(t.Context()); err != nil || list[0].Disabled != disabled {
+				t.Errorf("on record is %+v, %v; want disabled %t", list, err, disabled)
+			}
 		}
 	}
 }
