@@ -181,7 +181,7 @@ func (m *mine) failures(t *testing.T) {
 	for _, fault := range []func() error{
 		func() error { return broken }, func() error { return fmt.Errorf("wait: %w", ports.ErrBusy) }, func() error { panic(broken) },
 	} {
-		for _, need := range []string{"Key", "Provider", "Providers", "Course", "Checkout", "FindCheckout",
+		for _, need := range []string{"Key", "Providers", "Course", "Checkout", "FindCheckout",
 			"InsertCheckout", "UpdateCheckout"} {
 			m.Clock.Forward(5 * time.Second) // what the operator configured is read again
 			m.store.fail(func(call string) error {
