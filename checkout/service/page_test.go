@@ -68,29 +68,6 @@ func TestALinkThatIsOpenedAsksNothingAndStoresNothing(t *testing.T) {
 	})
 }
 
-// From the confirm on the link opens the payer's page, whatever becomes of the provider, until three months after the last payment.
-func TestThePayersPageLastsAsLongAsThePlan(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		cmd := w.ready(t, "ORDER-1")
-		w.confirms(t, cmd)
-		w.configure(t) // the provider is gone
-		agreed := w.records(t)["ORDER-1"].Agreement
-		last := checkout.PageLasts(*agreed)
-		page := w.page(t, cmd.Token.Value)
-		if page.State != checkout.PageDone || page.Agreement == nil || page.Until != last || page.Provider.DisplayName() != "Kōwhai Institute" {
-			t.Errorf("page %q until %s of %q, want it done until %s", page.State, page.Until, page.Provider.DisplayName(), last)
-		}
-		w.clock.forward(time.Date(last.Year, last.Month, last.Day, 0, 0, 0, 0, w.Zone()).Sub(w.clock.now()))
-		if page := w.page(t, cmd.Token.Value); page.State != checkout.PageDone {
-			t.Errorf("on %s the page is %q", last, page.State)
-		}
-		w.clock.forward(25 * time.Hour)
-		if page := w.page(t, cmd.Token.Value); page.State != checkout.PageEnded {
-			t.Errorf("on the day after the page is %q", page.State)
-		}
-	})
-}
-
 func TestWhatTheProcessorGetsToStartASetup(t *testing.T) {
 	w := newWorld(t)
 	branded := kowhai()

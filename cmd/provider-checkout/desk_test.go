@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
@@ -30,14 +29,5 @@ func TestADeskThatIsHalfConfiguredIsRefused(t *testing.T) {
 			got := try(t, nil, "", append([]string{"serve", "--addr=127.0.0.1:0", "--store=sqlite:" + t.TempDir() + "/a.db"}, tt.args...)...)
 			got.refuses(t, exitUsage, tt.want)
 		})
-	}
-}
-
-func TestProductionNeedsAnIssuerForItsDesk(t *testing.T) {
-	got := try(t, nil, "", "serve", "--environment=production", "--desk-addr=127.0.0.1:0", "--store=sqlite:"+t.TempDir()+"/a.db")
-	for _, want := range []string{"--desk-addr needs --desk-url", "--desk-addr needs --desk-oidc-issuer", "--desk-addr needs --desk-roles"} {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("%s is not in\n%s", want, got.stderr)
-		}
 	}
 }

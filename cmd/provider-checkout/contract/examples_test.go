@@ -190,20 +190,6 @@ func whole() bool {
 	return true
 }
 
-func TestDocumentIsSoundAndItsExamplesFitIt(t *testing.T) {
-	text, err := os.ReadFile("../../../adapters/in/httpapi/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestContract7EveryCodeOfTheDocumentIsOneOfTheEnvelope(t *testing.T) {
 	d := sandbox.Document()
 	enum := d.Spec.Components.Schemas["Error"].Value.Properties["error"].Value.Properties["code"].Value.Enum

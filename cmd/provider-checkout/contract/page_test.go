@@ -49,30 +49,6 @@ func shows(t *testing.T, what string, r response, status int, title string) {
 	}
 }
 
-// The token of the create confirms, as in section 2.4, though its payer has asked for another link meanwhile.
-func TestContract2ALinkByEmailTakesNothingFromTheProvider(t *testing.T) {
-	withTheFake(t)
-	contractWith(t, func(c *service.Config, _ *httpapi.Options) bool { c.Notifier = &inbox{}; return true }, func(t *testing.T, s *suite, _ bool) {
-		created := s.Create(t, "ORDER-1")
-		token := created.String("direct_debit.token")
-		s.Clock.Forward(8 * 24 * time.Hour)
-		link := s.Submit(t, sandbox.SetupPagePath+"/link", []string{"token", token})
-		shows(t, "answer to the form", link, http.StatusOK, "Check your email")
-		mail := s.Config.Keyring.MailedText(s.record(t, "ORDER-1").Checkout)
-		if mail == "" || strings.Contains(link.Body, mail) {
-			t.Fatalf("the payer's token is %q", mail)
-		}
-		open := s.Visit(t, sandbox.SetupPagePath+"?token="+mail)
-		shows(t, "link by e-mail", open, http.StatusOK, sandbox.OpenTitle)
-		form := s.Submit(t, sandbox.SetupPagePath, []string{"token", mail, "terms", sandbox.ShownTerms(open)}).Header.Get("Location")
-		s.Submit(t, form, bankDetails())
-		shows(t, "link by e-mail, when done", s.Back(t, sandbox.SetupPagePath+"?token="+mail), http.StatusOK, sandbox.DoneTitle)
-		if r := s.Confirm(t, created); r.Status != http.StatusOK {
-			t.Errorf("a confirm with the token of the create: %d %s", r.Status, r.Body)
-		}
-	})
-}
-
 func TestContract8PagesAreRateLimited(t *testing.T) {
 	slow := func(_ *service.Config, o *httpapi.Options) {
 		o.RateLimit = 0.1 // one in ten seconds
