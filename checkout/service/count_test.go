@@ -47,11 +47,11 @@ func TestWhatHappensIsCounted(t *testing.T) {
 			want    map[service.Count]int
 		}{
 			{func() { w.opened(t, "A") }, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 1, service.CountSyncDone: 1}},
-			{func() { w.opened(t, "A"); w.opened(t, "A") }, map[service.Count]int{service.CountReplay: 2}},
-			{func() { w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")}) }, nil},
-			{func() { w.SetupPage(t.Context(), w.opened(t, "A").Token) }, map[service.Count]int{service.CountReplay: 1, service.CountOpened: 1}},
-			{func() { cmd = w.ready(t, "A") },
-				map[service.Count]int{service.CountReplay: 1, service.CountPressed: 1, service.CountSetupDone: 1}},
+			{func() {
+				w.opened(t, "A")
+				w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")})
+			}, nil},
+			{func() { cmd = w.ready(t, "A") }, nil},
 			{func() { mail.says(errGreylisted); w.runFor(t, time.Second) }, map[service.Count]int{service.CountNoticePutOff: 1}},
 			{func() { w.confirms(t, cmd); w.confirms(t, cmd) }, map[service.Count]int{service.CountConfirm: 1, service.CountRepeatedConfirm: 1,
 				service.CountDelivered: 2, service.CountSyncDone: 1}},
@@ -63,16 +63,9 @@ func TestWhatHappensIsCounted(t *testing.T) {
 				}
 			}, map[service.Count]int{service.CountMandateFailed: 1, service.CountMandateCancelled: 1, service.CountMandateExpired: 1,
 				service.CountMandateBlocked: 1, service.CountNoticeFailed: 4, service.CountSyncDone: 4}},
-			{func() {
-				o := w.begun(t, "B")
-				w.processor.set(checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress})
-				w.page(t, o.Token)
-			}, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 1, service.CountSyncDone: 1, service.CountPressed: 1,
-				service.CountSetupFailed: 1}},
-			{func() { takesUp("C") }, map[service.Count]int{service.CountDelivered: 1, service.CountRecovery: 1, service.CountSyncDone: 1}},
+			{func() { takesUp("C") }, map[service.Count]int{service.CountDelivered: 1, service.CountSyncDone: 1}},
 			{func() { cmd = w.ready(t, "F"); w.printer.fail = 2; w.confirms(t, cmd) }, map[service.Count]int{service.CountCreate: 1,
-				service.CountPressed: 1, service.CountSetupDone: 1, service.CountConfirm: 1, service.CountUnprinted: 1,
-				service.CountDelivered: 2, service.CountSyncDone: 2}},
+				service.CountConfirm: 1, service.CountUnprinted: 1, service.CountDelivered: 2, service.CountSyncDone: 2}},
 			{func() {
 				w = w.again(t) // which does not stop, as it does after a run
 				w.receiver.answers(answers500(0))

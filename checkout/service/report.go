@@ -47,7 +47,6 @@ type Count string
 
 const (
 	CountCreate          Count = "create"           // a checkout was opened
-	CountReplay          Count = "replay"           // a create found the checkout that it opened before
 	CountConfirm         Count = "confirm"          // a checkout was confirmed
 	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
 	CountUnprinted       Count = "unprinted"        // a checkout was confirmed without a PDF
@@ -55,12 +54,6 @@ const (
 	CountDelivered     Count = "event delivered"      // a receiver took an event
 	CountFailed        Count = "event failed"         // the attempts to deliver an event are used up
 	CountNotConfigured Count = "event not configured" // an event had no destination
-	CountRecovery      Count = "recovery"             // an event that its request left behind was settled
-
-	CountOpened      Count = "setup opened"  // a payer opened the setup page
-	CountPressed     Count = "setup pressed" // a payer went on to the processor
-	CountSetupDone   Count = "setup done"    // a direct debit was set up
-	CountSetupFailed Count = "setup failed"
 
 	CountSyncDone    Count = "CRM updated" // the CRM agrees with the store about a checkout
 	CountSyncPutOff  Count = "CRM put off" // it did not answer, and is asked again
@@ -80,9 +73,8 @@ const (
 
 // Counts lists every one, for tables that must be complete.
 func Counts() []Count {
-	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm, CountUnprinted,
-		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
-		CountOpened, CountPressed, CountSetupDone, CountSetupFailed,
+	return []Count{CountCreate, CountConfirm, CountRepeatedConfirm, CountUnprinted,
+		CountDelivered, CountFailed, CountNotConfigured,
 		CountSyncDone, CountSyncPutOff, CountSyncRefused,
 		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
 		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked}
@@ -90,17 +82,12 @@ func Counts() []Count {
 
 const countMandate = "mandate "
 
-// countSteps counts the steps of payers' setups that a change tells of, and the end of the mandate of a confirmed checkout.
-func (s *Service) countSteps(change checkout.Change) {
+// countEnd counts the end of the mandate of a confirmed checkout, if a change tells of it.
+func (s *Service) countEnd(change checkout.Change) {
 	c := change.Next
 	for _, m := range change.Moments {
-		step := map[checkout.MomentKind]Count{checkout.MomentPressed: CountPressed, checkout.MomentSetupDone: CountSetupDone,
-			checkout.MomentSetupFailed: CountSetupFailed}[m.Kind]
 		if m.Kind == checkout.MomentMandateChanged && c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead() {
-			step = Count(countMandate + c.Setup.Mandate)
-		}
-		if step != "" {
-			s.cfg.Count(step, c.ProviderCode)
+			s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
 		}
 	}
 }

@@ -74,18 +74,13 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 // begins at once, so that its first increase is seen.
 func (m *Metrics) addCounters(f factory) {
 	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
-	replays := f.count("replays_total", "Creates that found the checkout that they opened before.", "provider")
 	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
 	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
-	setups := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.",
-		"step", "provider")
 	of := func(vec *prometheus.CounterVec, label, value string) *prometheus.CounterVec {
 		return vec.MustCurryWith(prometheus.Labels{label: value})
 	}
 	m.byProvider = map[service.Count]*prometheus.CounterVec{
-		service.CountCreate: creates,
-		service.CountReplay: replays,
-
+		service.CountCreate:          creates,
 		service.CountConfirm:         of(confirms, "confirm", "first"),
 		service.CountRepeatedConfirm: of(confirms, "confirm", "repeated"),
 		service.CountUnprinted:       f.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
@@ -93,17 +88,11 @@ func (m *Metrics) addCounters(f factory) {
 		service.CountDelivered:     of(deliveries, "outcome", "delivered"),
 		service.CountFailed:        of(deliveries, "outcome", "failed"),
 		service.CountNotConfigured: of(deliveries, "outcome", "not_configured"),
-
-		service.CountOpened:      of(setups, "step", "opened"),
-		service.CountPressed:     of(setups, "step", "pressed"),
-		service.CountSetupDone:   of(setups, "step", "done"),
-		service.CountSetupFailed: of(setups, "step", "failed"),
 	}
 	syncs := f.count("crm_syncs_total", "Attempts to bring the CRM up to date with a checkout, by their outcome.", "outcome")
 	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
 	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
 		"status")
-	alone := func(name, help string) prometheus.Counter { return f.count(name, help).WithLabelValues() }
 	m.single = map[service.Count]prometheus.Counter{
 		service.CountSyncDone:    syncs.WithLabelValues("done"),
 		service.CountSyncPutOff:  syncs.WithLabelValues("put_off"),
@@ -118,8 +107,6 @@ func (m *Metrics) addCounters(f factory) {
 		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
 		service.CountMandateExpired:   ended.WithLabelValues("expired"),
 		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
-
-		service.CountRecovery: alone("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }
 

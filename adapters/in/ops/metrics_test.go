@@ -19,18 +19,12 @@ func TestEveryOutcomeHasACounterOfItsOwn(t *testing.T) {
 	const by = `,provider="KOWHAI"}`
 	series := map[service.Count]string{
 		service.CountCreate:           `provider_checkout_creates_total{provider="KOWHAI"}`,
-		service.CountReplay:           `provider_checkout_replays_total{provider="KOWHAI"}`,
 		service.CountConfirm:          `provider_checkout_confirms_total{confirm="first"` + by,
 		service.CountRepeatedConfirm:  `provider_checkout_confirms_total{confirm="repeated"` + by,
 		service.CountUnprinted:        `provider_checkout_unprinted_total{provider="KOWHAI"}`,
 		service.CountDelivered:        `provider_checkout_deliveries_total{outcome="delivered"` + by,
 		service.CountFailed:           `provider_checkout_deliveries_total{outcome="failed"` + by,
 		service.CountNotConfigured:    `provider_checkout_deliveries_total{outcome="not_configured"` + by,
-		service.CountRecovery:         "provider_checkout_recoveries_total",
-		service.CountOpened:           `provider_checkout_setups_total{provider="KOWHAI",step="opened"}`,
-		service.CountPressed:          `provider_checkout_setups_total{provider="KOWHAI",step="pressed"}`,
-		service.CountSetupDone:        `provider_checkout_setups_total{provider="KOWHAI",step="done"}`,
-		service.CountSetupFailed:      `provider_checkout_setups_total{provider="KOWHAI",step="failed"}`,
 		service.CountSyncDone:         `provider_checkout_crm_syncs_total{outcome="done"}`,
 		service.CountSyncPutOff:       `provider_checkout_crm_syncs_total{outcome="put_off"}`,
 		service.CountSyncRefused:      `provider_checkout_crm_syncs_total{outcome="refused"}`,
@@ -172,7 +166,7 @@ func TestEveryQueueIsCountedWhenItIsAskedFor(t *testing.T) {
 func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
 	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
 	samples := lines(t, handler)
-	for _, prefix := range []string{"provider_checkout_recoveries_total 0", "go_goroutines ", "process_resident_memory_bytes ",
+	for _, prefix := range []string{`provider_checkout_mandates_ended_total{status="failed"} 0`, "go_goroutines ", "process_resident_memory_bytes ",
 		"provider_checkout_outbox_pending_events NaN", "provider_checkout_outbox_oldest_pending_age_seconds NaN",
 		"provider_checkout_crm_oldest_age_seconds NaN"} {
 		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
