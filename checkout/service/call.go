@@ -186,9 +186,6 @@ func (s *Service) entering(jobs []checkout.Job, p catalogue.Provider) []checkout
 func (s *Service) stored(change checkout.Change) {
 	s.countEnd(change)
 	for _, j := range change.Jobs {
-		if j.Unsent {
-			s.cfg.Count(CountNotConfigured, j.ProviderCode)
-		}
 		if j.Due.IsZero() && !j.Kind.Direct() {
 			s.wakeScheduler()
 		}

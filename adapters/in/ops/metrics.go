@@ -73,36 +73,16 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 // addCounters adds the counters of everything that the service counts. A series that has no provider
 // begins at once, so that its first increase is seen.
 func (m *Metrics) addCounters(f factory) {
-	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
 	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
-	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
-	of := func(vec *prometheus.CounterVec, label, value string) *prometheus.CounterVec {
-		return vec.MustCurryWith(prometheus.Labels{label: value})
-	}
 	m.byProvider = map[service.Count]*prometheus.CounterVec{
-		service.CountCreate:          creates,
-		service.CountConfirm:         of(confirms, "confirm", "first"),
-		service.CountRepeatedConfirm: of(confirms, "confirm", "repeated"),
+		service.CountCreate:          f.count("creates_total", "Checkouts that were opened.", "provider"),
+		service.CountConfirm:         confirms.MustCurryWith(prometheus.Labels{"confirm": "first"}),
+		service.CountRepeatedConfirm: confirms.MustCurryWith(prometheus.Labels{"confirm": "repeated"}),
 		service.CountUnprinted:       f.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
-
-		service.CountDelivered:     of(deliveries, "outcome", "delivered"),
-		service.CountFailed:        of(deliveries, "outcome", "failed"),
-		service.CountNotConfigured: of(deliveries, "outcome", "not_configured"),
 	}
-	syncs := f.count("crm_syncs_total", "Attempts to bring the CRM up to date with a checkout, by their outcome.", "outcome")
-	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
-	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
-		"status")
+	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
 	m.single = map[service.Count]prometheus.Counter{
-		service.CountSyncDone:    syncs.WithLabelValues("done"),
-		service.CountSyncPutOff:  syncs.WithLabelValues("put_off"),
-		service.CountSyncRefused: syncs.WithLabelValues("refused"),
-
-		service.CountNoticeSent:    notices.WithLabelValues("sent"),
-		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
-		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
-		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
-
+		service.CountSyncRefused:      f.count("crm_refusals_total", "Updates that the CRM refused.").WithLabelValues(),
 		service.CountMandateFailed:    ended.WithLabelValues("failed"),
 		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
 		service.CountMandateExpired:   ended.WithLabelValues("expired"),

@@ -138,7 +138,7 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 	ringEach(t, busy)
 	t.Run("a restart: what a process counts before its first scrape", func(t *testing.T) {
 		for alert, series := range map[string]string{`"ProviderCheckoutMandatesEnded",status="cancelled"`: `mandates_ended_total{status="cancelled"}`,
-			`"ProviderCheckoutCRMRefuses"`: `crm_syncs_total{outcome="refused"}`} {
+			`"ProviderCheckoutCRMRefuses"`: "crm_refusals_total"} {
 			all := course(nothing(400))
 			if _, exported := all["provider_checkout_"+series]; !exported {
 				t.Errorf("the server exports no %s", series)
@@ -188,7 +188,7 @@ func ringEach(t *testing.T, busy samples) {
 		{"EventsWait", "", map[string]string{p + "outbox_oldest_pending_age_seconds": "61x120"}},
 		{"MandatesEnded", `status="cancelled"`, map[string]string{p + `mandates_ended_total{status="cancelled"}`: "0x100 1x20"}},
 		{"CRMWaits", "", map[string]string{p + "crm_oldest_age_seconds": "301x120"}},
-		{"CRMRefuses", "", map[string]string{p + `crm_syncs_total{outcome="refused"}`: "0+1x120"}},
+		{"CRMRefuses", "", map[string]string{p + "crm_refusals_total": "0+1x120"}},
 		{"NoPDF", "", map[string]string{p + `unprinted_total{provider="KOWHAI"}`: "0x100 1x20"}},
 		{"SignerEnds", "", map[string]string{p + "signer_not_after_timestamp_seconds": "2592000x120"}},
 	} {
