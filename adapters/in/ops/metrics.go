@@ -2,7 +2,6 @@ package ops
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -23,8 +22,6 @@ type Metrics struct {
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
 	refusals   *prometheus.CounterVec
-	asked      *prometheus.CounterVec
-	answers    *prometheus.HistogramVec
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -45,8 +42,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"method", "route"),
 		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
 			"route", "code", "provider"),
-		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
-		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
 	m.addCounters(in)
 	return m
@@ -115,31 +110,6 @@ func (m *Metrics) ObserveRequest(a web.Answered) {
 	}
 }
 
-// ObserveProcessorRequest counts a request to the processor. Pass it as gocardless.Options.Observe.
-func (m *Metrics) ObserveProcessorRequest(operation, outcome string, took time.Duration) {
-	m.asked.WithLabelValues(operation, outcome).Inc()
-	m.answers.WithLabelValues(operation).Observe(took.Seconds())
-}
-
-// CountWebhooks adds the notifications of a processor that sends them. Call the function that it returns with each, as
-// gocardless.ReceiverOptions.Received. It panics if they are there.
-func (m *Metrics) CountWebhooks() (received func(verified bool)) {
-	in := factory{promauto.With(m.registerer)}
-	vec := in.count("webhooks_received_total", "Notifications of the processor, and whether their signature is valid.", "verified")
-	verified, unverified := vec.WithLabelValues("true"), vec.WithLabelValues("false")
-	latest := in.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "webhook_last_verified_timestamp_seconds",
-		Help: "When this process received the latest verified notification, or started."})
-	latest.SetToCurrentTime() // a process that has just started has missed no notification
-	return func(valid bool) {
-		if !valid {
-			unverified.Inc()
-			return
-		}
-		verified.Inc()
-		latest.SetToCurrentTime()
-	}
-}
-
 // CountStamps adds the time-stamps of signatures. Call the function that it returns with each that was asked for, as
 // pdf.Stamper.Count. It panics if they are there.
 func (m *Metrics) CountStamps() (asked func(stamped bool)) {
@@ -154,13 +124,8 @@ func (m *Metrics) CountStamps() (asked func(stamped bool)) {
 	}
 }
 
-// ObserveBuild adds the program's version. It panics if it is there.
-func (m *Metrics) ObserveBuild(version string) {
-	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version}, func() float64 { return 1 })
-}
-
 // Gauge adds a metric whose value is read when metrics are collected: NaN where it is not known. It panics if it is there.
-func (m *Metrics) Gauge(name, help string, labels prometheus.Labels, read func() float64) {
+func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registerer.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, read))
+		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read))
 }

@@ -62,36 +62,6 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	)
 }
 
-func TestTheBuildIsNamed(t *testing.T) {
-	handler, metrics, _ := newHandler(t, &outside{})
-	metrics.ObserveBuild("v1.2.3")
-	has(t, handler, `provider_checkout_build_info{version="v1.2.3"} 1`)
-}
-
-func TestProcessorIsMeasured(t *testing.T) {
-	handler, metrics, _ := newHandler(t, &outside{})
-	received := metrics.CountWebhooks()
-	metrics.ObserveProcessorRequest("GET mandates", "ok", 30*time.Millisecond)
-	const latest = "provider_checkout_webhook_last_verified_timestamp_seconds "
-	at := func() string {
-		samples := lines(t, handler)
-		return samples[slices.IndexFunc(samples, func(s string) bool { return strings.HasPrefix(s, latest) })]
-	}
-	started := at()
-	if received(false); at() != started {
-		t.Errorf("after a notification that is not verified: %s, want %s", at(), started)
-	}
-	if received(true); at() == started {
-		t.Errorf("after a notification that is verified: %s", at())
-	}
-	has(t, handler,
-		`provider_checkout_processor_requests_total{operation="GET mandates",outcome="ok"} 1`,
-		`provider_checkout_processor_request_duration_seconds_bucket{operation="GET mandates",le="0.05"} 1`,
-		`provider_checkout_webhooks_received_total{verified="true"} 1`,
-		`provider_checkout_webhooks_received_total{verified="false"} 1`,
-	)
-}
-
 func TestReadinessIsMeasured(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, tt := range []struct {
