@@ -21,7 +21,6 @@ type Metrics struct {
 	byProvider map[service.Count]*prometheus.CounterVec
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
-	refusals   *prometheus.CounterVec
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -40,8 +39,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
 		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
 			"method", "route"),
-		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
-			"route", "code", "provider"),
 	}
 	m.addCounters(in)
 	return m
@@ -101,13 +98,10 @@ func (m *Metrics) Count(c service.Count, provider string) {
 	m.single[c].Inc()
 }
 
-// ObserveRequest counts a request, and its refusal. Pass it as httpapi.Options.Observe.
+// ObserveRequest counts a request. Pass it as httpapi.Options.Observe.
 func (m *Metrics) ObserveRequest(a web.Answered) {
 	m.requests.WithLabelValues(a.Method, a.Route, strconv.Itoa(a.Status)).Inc()
 	m.durations.WithLabelValues(a.Method, a.Route).Observe(a.Took.Seconds())
-	if a.Code != "" {
-		m.refusals.WithLabelValues(a.Route, a.Code, a.Provider).Inc()
-	}
 }
 
 // CountStamps adds the time-stamps of signatures. Call the function that it returns with each that was asked for, as
