@@ -134,7 +134,6 @@ func (s *Service) handle(ctx context.Context, l checkout.Lease) (o checkout.Outc
 			Err: fmt.Errorf("settle job %s: %w", l.Job.ID, settled)})
 		return o, settled
 	}
-	s.countOutcome(l.Job, o)
 	return o, err
 }
 

@@ -184,11 +184,8 @@ func (s *Service) entering(jobs []checkout.Job, p catalogue.Provider) []checkout
 
 // stored counts what was stored, and wakes the scheduler for the jobs that are due at once and not the caller's.
 func (s *Service) stored(change checkout.Change) {
-	s.countSteps(change)
+	s.countEnd(change)
 	for _, j := range change.Jobs {
-		if j.Unsent {
-			s.cfg.Count(CountNotConfigured, j.ProviderCode)
-		}
 		if j.Due.IsZero() && !j.Kind.Direct() {
 			s.wakeScheduler()
 		}

@@ -4,9 +4,7 @@ import (
 	"maps"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
@@ -35,57 +33,30 @@ func (n *counts) count(o service.Count, provider string) {
 func TestWhatHappensIsCounted(t *testing.T) {
 	n, count := counted()
 	seen := map[service.Count]bool{}
-	inWorldWithAll(t, func(t *testing.T, w *world, mail *postbox, c *crm) {
+	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
 		var cmd checkout.Confirm
-		takesUp := func(order string) {
-			w.crashed(t, "KOWHAI", order)
-			w.clock.forward(time.Minute)
-			w.runFor(t, time.Second)
-		}
 		for _, step := range []struct {
 			happens func()
 			want    map[service.Count]int
 		}{
-			{func() { w.opened(t, "A") }, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 1, service.CountSyncDone: 1}},
-			{func() { w.opened(t, "A"); w.opened(t, "A") }, map[service.Count]int{service.CountReplay: 2}},
-			{func() { w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")}) }, nil},
-			{func() { w.SetupPage(t.Context(), w.opened(t, "A").Token) }, map[service.Count]int{service.CountReplay: 1, service.CountOpened: 1}},
-			{func() { cmd = w.ready(t, "A") },
-				map[service.Count]int{service.CountReplay: 1, service.CountPressed: 1, service.CountSetupDone: 1}},
-			{func() { mail.says(errGreylisted); w.runFor(t, time.Second) }, map[service.Count]int{service.CountNoticePutOff: 1}},
-			{func() { w.confirms(t, cmd); w.confirms(t, cmd) }, map[service.Count]int{service.CountConfirm: 1, service.CountRepeatedConfirm: 1,
-				service.CountDelivered: 2, service.CountSyncDone: 1}},
-			{func() { mail.says(nil); w.runFor(t, time.Second) }, map[service.Count]int{service.CountNoticeDropped: 1, service.CountNoticeSent: 1}},
+			{func() { w.opened(t, "A") }, map[service.Count]int{service.CountCreate: 1}},
 			{func() {
-				mail.says(&checkout.NoticeRefusal{Answer: "550"})
+				w.opened(t, "A")
+				w.Create(t.Context(), caller, checkout.Create{ProviderCode: checkout.Some("KOWHAI")})
+			}, nil},
+			{func() { cmd = w.ready(t, "A") }, nil},
+			{func() { w.confirms(t, cmd); w.confirms(t, cmd) }, map[service.Count]int{service.CountConfirm: 1, service.CountRepeatedConfirm: 1}},
+			{func() {
 				for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
 					w.becomes(t, m, "")
 				}
 			}, map[service.Count]int{service.CountMandateFailed: 1, service.CountMandateCancelled: 1, service.CountMandateExpired: 1,
-				service.CountMandateBlocked: 1, service.CountNoticeFailed: 4, service.CountSyncDone: 4}},
-			{func() {
-				o := w.begun(t, "B")
-				w.processor.set(checkout.Observation{BillingRequest: checkout.BillingCancelled, Authorisation: checkout.CustomerInProgress})
-				w.page(t, o.Token)
-			}, map[service.Count]int{service.CountCreate: 1, service.CountDelivered: 1, service.CountSyncDone: 1, service.CountPressed: 1,
-				service.CountSetupFailed: 1}},
-			{func() { takesUp("C") }, map[service.Count]int{service.CountDelivered: 1, service.CountRecovery: 1, service.CountSyncDone: 1}},
+				service.CountMandateBlocked: 1}},
 			{func() { cmd = w.ready(t, "F"); w.printer.fail = 2; w.confirms(t, cmd) }, map[service.Count]int{service.CountCreate: 1,
-				service.CountPressed: 1, service.CountSetupDone: 1, service.CountConfirm: 1, service.CountUnprinted: 1,
-				service.CountDelivered: 2, service.CountSyncDone: 2}},
-			{func() {
-				w = w.again(t) // which does not stop, as it does after a run
-				w.receiver.answers(answers500(0))
-				c.says(errBroken)
-				w.opened(t, "D")
-			}, map[service.Count]int{service.CountCreate: 1, service.CountFailed: 1, service.CountSyncPutOff: 1}},
-			{func() {
-				c.says(&checkout.CRMRefusal{Code: "RULE"})
-				silent := kowhai()
-				silent.Provider.Destination = catalogue.Destination{}
-				w.configure(t, silent)
-				w.opened(t, "E")
-			}, map[service.Count]int{service.CountCreate: 1, service.CountNotConfigured: 1, service.CountSyncRefused: 1}},
+				service.CountConfirm: 1, service.CountUnprinted: 1}},
+			{func() { c.says(errBroken); w.opened(t, "D") }, map[service.Count]int{service.CountCreate: 1}},
+			{func() { c.says(&checkout.CRMRefusal{Code: "RULE"}); w.opened(t, "E") },
+				map[service.Count]int{service.CountCreate: 1, service.CountSyncRefused: 1}},
 		} {
 			clear(n.all)
 			step.happens()

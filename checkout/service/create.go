@@ -181,7 +181,6 @@ func (c *createCall) replay(ctx context.Context, stored checkout.Checkout) (chec
 	if stored.Status != checkout.Confirmed { // after which the answer is the same whatever becomes of the mandate
 		stored = c.refreshForPoll(ctx, stored)
 	}
-	c.cfg.Count(CountReplay, c.provider.Code)
 	return stored, stored.Replayable()
 }
 

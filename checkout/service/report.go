@@ -47,29 +47,11 @@ type Count string
 
 const (
 	CountCreate          Count = "create"           // a checkout was opened
-	CountReplay          Count = "replay"           // a create found the checkout that it opened before
 	CountConfirm         Count = "confirm"          // a checkout was confirmed
 	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
 	CountUnprinted       Count = "unprinted"        // a checkout was confirmed without a PDF
 
-	CountDelivered     Count = "event delivered"      // a receiver took an event
-	CountFailed        Count = "event failed"         // the attempts to deliver an event are used up
-	CountNotConfigured Count = "event not configured" // an event had no destination
-	CountRecovery      Count = "recovery"             // an event that its request left behind was settled
-
-	CountOpened      Count = "setup opened"  // a payer opened the setup page
-	CountPressed     Count = "setup pressed" // a payer went on to the processor
-	CountSetupDone   Count = "setup done"    // a direct debit was set up
-	CountSetupFailed Count = "setup failed"
-
-	CountSyncDone    Count = "CRM updated" // the CRM agrees with the store about a checkout
-	CountSyncPutOff  Count = "CRM put off" // it did not answer, and is asked again
-	CountSyncRefused Count = "CRM refused" // it refused, and is asked again
-
-	CountNoticeSent    Count = "notice sent"    // a payer's notice was taken over
-	CountNoticePutOff  Count = "notice put off" // an attempt to send one failed, and another follows
-	CountNoticeFailed  Count = "notice failed"  // it was refused, or the attempts are used up
-	CountNoticeDropped Count = "notice dropped" // what it was to say was true no longer
+	CountSyncRefused Count = "CRM refused" // the CRM refused an update, and is asked again
 
 	// The mandate of a confirmed checkout has reached a dead status.
 	CountMandateFailed    Count = countMandate + "failed"
@@ -80,50 +62,18 @@ const (
 
 // Counts lists every one, for tables that must be complete.
 func Counts() []Count {
-	return []Count{CountCreate, CountReplay, CountConfirm, CountRepeatedConfirm, CountUnprinted,
-		CountDelivered, CountFailed, CountNotConfigured, CountRecovery,
-		CountOpened, CountPressed, CountSetupDone, CountSetupFailed,
-		CountSyncDone, CountSyncPutOff, CountSyncRefused,
-		CountNoticeSent, CountNoticePutOff, CountNoticeFailed, CountNoticeDropped,
+	return []Count{CountCreate, CountConfirm, CountRepeatedConfirm, CountUnprinted, CountSyncRefused,
 		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked}
 }
 
 const countMandate = "mandate "
 
-// countSteps counts the steps of payers' setups that a change tells of, and the end of the mandate of a confirmed checkout.
-func (s *Service) countSteps(change checkout.Change) {
+// countEnd counts the end of the mandate of a confirmed checkout, if a change tells of it.
+func (s *Service) countEnd(change checkout.Change) {
 	c := change.Next
 	for _, m := range change.Moments {
-		step := map[checkout.MomentKind]Count{checkout.MomentPressed: CountPressed, checkout.MomentSetupDone: CountSetupDone,
-			checkout.MomentSetupFailed: CountSetupFailed}[m.Kind]
 		if m.Kind == checkout.MomentMandateChanged && c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead() {
-			step = Count(countMandate + c.Setup.Mandate)
+			s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
 		}
-		if step != "" {
-			s.cfg.Count(step, c.ProviderCode)
-		}
-	}
-}
-
-// countOutcome counts an attempt at a job that was settled.
-func (s *Service) countOutcome(j checkout.Job, o checkout.Outcome) {
-	counts := map[checkout.JobKind]map[checkout.JobState]Count{
-		checkout.JobDeliver: {checkout.JobDone: CountDelivered, checkout.JobFailed: CountFailed, checkout.JobDropped: CountNotConfigured},
-		checkout.JobNotify: {checkout.JobDone: CountNoticeSent, checkout.JobPending: CountNoticePutOff,
-			checkout.JobFailed: CountNoticeFailed, checkout.JobDropped: CountNoticeDropped},
-	}
-	counted := counts[j.Kind][o.State]
-	if j.Kind == checkout.JobSync {
-		switch {
-		case len(o.Moments) > 0:
-			counted = CountSyncRefused
-		case o.Failure != (checkout.Failure{}):
-			counted = CountSyncPutOff
-		case o.Attempts > 0:
-			counted = CountSyncDone
-		}
-	}
-	if counted != "" {
-		s.cfg.Count(counted, j.ProviderCode)
 	}
 }

@@ -140,13 +140,10 @@ func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 	sch.attempts.Go(func() {
 		defer sch.wakeScheduler() // the next job of the checkout or of the provider may be due
 		defer sch.count(of, -1)
-		switch _, err := sch.handle(ctx, l); {
-		case errors.Is(err, ports.ErrBusy), errors.Is(err, errLeft):
+		if _, err := sch.handle(ctx, l); errors.Is(err, ports.ErrBusy) {
 			sch.mu.Lock()
-			sch.closed[of.Kind] = sch.closed[of.Kind] || errors.Is(err, ports.ErrBusy)
+			sch.closed[of.Kind] = true
 			sch.mu.Unlock()
-		case err == nil && l.Job.Kind == checkout.JobDeliver:
-			sch.cfg.Count(CountRecovery, l.Job.ProviderCode)
 		}
 	})
 }

@@ -105,9 +105,6 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 
 // notePage notes that a page was opened, once for each try and each state that it showed.
 func (s *Service) notePage(page SetupPage, kind checkout.MomentKind, try int) {
-	if kind == checkout.MomentOpened {
-		s.cfg.Count(CountOpened, page.Checkout.ProviderCode)
-	}
 	s.notes.moment(page.Checkout.About(), checkout.Moment{ID: fmt.Sprintf("%s %d %s", kind, try, page.State), At: page.now, Kind: kind,
 		Actor: checkout.ActorPayer, Detail: string(page.State)})
 }

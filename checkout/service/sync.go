@@ -52,6 +52,7 @@ func (s *Service) unsynced(ctx context.Context, l checkout.Lease, e checkout.Enr
 		severity = Error
 		o.Moments = []checkout.Moment{{ID: "crm " + o.Failure.Reason, At: s.now(), Kind: checkout.MomentCRMRefused, Actor: checkout.ActorCRM,
 			RequestID: l.Job.RequestID, Detail: o.Failure.Reason}}
+		s.cfg.Count(CountSyncRefused, l.Job.ProviderCode)
 	}
 	s.report(ctx, Failure{Operation: OperationCRM, Severity: severity, About: e.Checkout.About(), RequestID: l.Job.RequestID,
 		Attempt: l.Attempts + 1, Err: failure})

@@ -42,19 +42,6 @@ func (s *Service) runTask(t Task) func(context.Context, checkout.Lease) (checkou
 	}
 }
 
-// TaskCursor returns the cursor of a task, and when its job entered.
-func (s *Service) TaskCursor(ctx context.Context, kind checkout.JobKind) (cursor string, since time.Time, err error) {
-	defer recovered(&err)
-	jobs, err := s.cfg.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{kind}}, 1)
-	switch {
-	case err != nil:
-		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, err)
-	case len(jobs) == 0:
-		return "", time.Time{}, fmt.Errorf("read the task %s: %w", kind, ports.ErrNotFound)
-	}
-	return jobs[0].Progress, jobs[0].CreatedAt, nil
-}
-
 // A look at all checkouts takes a page at a time, so that it is no load, and begins once a day, or a minute after a look that failed.
 const (
 	retainPage   = 500

@@ -111,7 +111,7 @@ func (f *SystemFlags) warnOfAccounts(ctx context.Context, c *call, named []catal
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	account, err := f.gocardlessAPI(c, nil)
+	account, err := f.gocardlessAPI(c)
 	if err == nil {
 		err = account.Ready(ctx)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
@@ -32,14 +31,14 @@ func (f *SystemFlags) processorInfo() checkout.ProcessorInfo {
 }
 
 // gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
-// error names everything that is missing or wrong. observe is called with every request to it; it may be nil.
-func (f *SystemFlags) gocardless(c *call, observe func(operation, outcome string, took time.Duration)) (*site.GoCardless, error) {
+// error names everything that is missing or wrong.
+func (f *SystemFlags) gocardless(c *call) (*site.GoCardless, error) {
 	if f.Processor != gocardlessName {
 		return nil, nil
 	}
 	var g site.GoCardless
 	var wrong error
-	g.Processor, wrong = f.gocardlessAPI(c, observe)
+	g.Processor, wrong = f.gocardlessAPI(c)
 	list, noSecret := c.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
@@ -59,12 +58,12 @@ func (f *SystemFlags) gocardless(c *call, observe func(operation, outcome string
 }
 
 // gocardlessAPI returns GoCardless for calls alone, without its notifications.
-func (f *SystemFlags) gocardlessAPI(c *call, observe func(operation, outcome string, took time.Duration)) (*gocardless.Processor, error) {
+func (f *SystemFlags) gocardlessAPI(c *call) (*gocardless.Processor, error) {
 	token, err := c.required(tokenVariable)
 	if err != nil {
 		return nil, err
 	}
 	processor, err := gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
-		URL: f.GoCardlessURL, Observe: observe})
+		URL: f.GoCardlessURL})
 	return processor, about(c.names("gocardless-url", "gocardless-token"), err)
 }

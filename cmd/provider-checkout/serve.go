@@ -82,7 +82,6 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	outside.metrics.ObserveBuild(build().version)
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {
@@ -201,7 +200,7 @@ type outside struct {
 func (s *server) outside() (outside, error) {
 	registry := ops.NewRegistry()
 	metrics := ops.NewMetrics(registry)
-	processor, wrongProcessor := s.gocardless(s.call, metrics.ObserveProcessorRequest)
+	processor, wrongProcessor := s.gocardless(s.call)
 	crm, wrongCRM := s.salesforce(s.call)
 	notifier, wrongMail := s.notifier()
 	secrets, wrongSecrets := s.secrets()

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,9 +21,6 @@ type Metrics struct {
 	byProvider map[service.Count]*prometheus.CounterVec
 	requests   *prometheus.CounterVec
 	durations  *prometheus.HistogramVec
-	refusals   *prometheus.CounterVec
-	asked      *prometheus.CounterVec
-	answers    *prometheus.HistogramVec
 }
 
 // NewRegistry returns a registry with the metrics of Go and of the process, for a program that has none of its own.
@@ -43,10 +39,6 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
 		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
 			"method", "route"),
-		refusals: in.count("refusals_total", "Requests that were refused, by their code; BUSY and INTERNAL_ERROR are failures.",
-			"route", "code", "provider"),
-		asked:   in.count("processor_requests_total", "Requests to the processor, further attempts included.", "operation", "outcome"),
-		answers: in.time("processor_request_duration_seconds", "How long the processor took to answer.", "operation"),
 	}
 	m.addCounters(in)
 	return m
@@ -73,53 +65,20 @@ func (f factory) time(name, help string, labels ...string) *prometheus.Histogram
 // addCounters adds the counters of everything that the service counts. A series that has no provider
 // begins at once, so that its first increase is seen.
 func (m *Metrics) addCounters(f factory) {
-	creates := f.count("creates_total", "Checkouts that were opened.", "provider")
-	replays := f.count("replays_total", "Creates that found the checkout that they opened before.", "provider")
 	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
-	deliveries := f.count("deliveries_total", "Events by their outcome.", "outcome", "provider")
-	setups := f.count("setups_total", "Steps of payers: the page was opened, the terms accepted, the direct debit set up, or not.",
-		"step", "provider")
-	of := func(vec *prometheus.CounterVec, label, value string) *prometheus.CounterVec {
-		return vec.MustCurryWith(prometheus.Labels{label: value})
-	}
 	m.byProvider = map[service.Count]*prometheus.CounterVec{
-		service.CountCreate: creates,
-		service.CountReplay: replays,
-
-		service.CountConfirm:         of(confirms, "confirm", "first"),
-		service.CountRepeatedConfirm: of(confirms, "confirm", "repeated"),
+		service.CountCreate:          f.count("creates_total", "Checkouts that were opened.", "provider"),
+		service.CountConfirm:         confirms.MustCurryWith(prometheus.Labels{"confirm": "first"}),
+		service.CountRepeatedConfirm: confirms.MustCurryWith(prometheus.Labels{"confirm": "repeated"}),
 		service.CountUnprinted:       f.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
-
-		service.CountDelivered:     of(deliveries, "outcome", "delivered"),
-		service.CountFailed:        of(deliveries, "outcome", "failed"),
-		service.CountNotConfigured: of(deliveries, "outcome", "not_configured"),
-
-		service.CountOpened:      of(setups, "step", "opened"),
-		service.CountPressed:     of(setups, "step", "pressed"),
-		service.CountSetupDone:   of(setups, "step", "done"),
-		service.CountSetupFailed: of(setups, "step", "failed"),
 	}
-	syncs := f.count("crm_syncs_total", "Attempts to bring the CRM up to date with a checkout, by their outcome.", "outcome")
-	notices := f.count("notices_total", "Notices to payers by their outcome; put_off is an attempt that another follows.", "outcome")
-	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.",
-		"status")
-	alone := func(name, help string) prometheus.Counter { return f.count(name, help).WithLabelValues() }
+	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
 	m.single = map[service.Count]prometheus.Counter{
-		service.CountSyncDone:    syncs.WithLabelValues("done"),
-		service.CountSyncPutOff:  syncs.WithLabelValues("put_off"),
-		service.CountSyncRefused: syncs.WithLabelValues("refused"),
-
-		service.CountNoticeSent:    notices.WithLabelValues("sent"),
-		service.CountNoticePutOff:  notices.WithLabelValues("put_off"),
-		service.CountNoticeFailed:  notices.WithLabelValues("failed"),
-		service.CountNoticeDropped: notices.WithLabelValues("dropped"),
-
+		service.CountSyncRefused:      f.count("crm_refusals_total", "Updates that the CRM refused.").WithLabelValues(),
 		service.CountMandateFailed:    ended.WithLabelValues("failed"),
 		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
 		service.CountMandateExpired:   ended.WithLabelValues("expired"),
 		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
-
-		service.CountRecovery: alone("recoveries_total", "Events that their request left and that were settled after all."),
 	}
 }
 
@@ -139,38 +98,10 @@ func (m *Metrics) Count(c service.Count, provider string) {
 	m.single[c].Inc()
 }
 
-// ObserveRequest counts a request, and its refusal. Pass it as httpapi.Options.Observe.
+// ObserveRequest counts a request. Pass it as httpapi.Options.Observe.
 func (m *Metrics) ObserveRequest(a web.Answered) {
 	m.requests.WithLabelValues(a.Method, a.Route, strconv.Itoa(a.Status)).Inc()
 	m.durations.WithLabelValues(a.Method, a.Route).Observe(a.Took.Seconds())
-	if a.Code != "" {
-		m.refusals.WithLabelValues(a.Route, a.Code, a.Provider).Inc()
-	}
-}
-
-// ObserveProcessorRequest counts a request to the processor. Pass it as gocardless.Options.Observe.
-func (m *Metrics) ObserveProcessorRequest(operation, outcome string, took time.Duration) {
-	m.asked.WithLabelValues(operation, outcome).Inc()
-	m.answers.WithLabelValues(operation).Observe(took.Seconds())
-}
-
-// CountWebhooks adds the notifications of a processor that sends them. Call the function that it returns with each, as
-// gocardless.ReceiverOptions.Received. It panics if they are there.
-func (m *Metrics) CountWebhooks() (received func(verified bool)) {
-	in := factory{promauto.With(m.registerer)}
-	vec := in.count("webhooks_received_total", "Notifications of the processor, and whether their signature is valid.", "verified")
-	verified, unverified := vec.WithLabelValues("true"), vec.WithLabelValues("false")
-	latest := in.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "webhook_last_verified_timestamp_seconds",
-		Help: "When this process received the latest verified notification, or started."})
-	latest.SetToCurrentTime() // a process that has just started has missed no notification
-	return func(valid bool) {
-		if !valid {
-			unverified.Inc()
-			return
-		}
-		verified.Inc()
-		latest.SetToCurrentTime()
-	}
 }
 
 // CountStamps adds the time-stamps of signatures. Call the function that it returns with each that was asked for, as
@@ -187,13 +118,8 @@ func (m *Metrics) CountStamps() (asked func(stamped bool)) {
 	}
 }
 
-// ObserveBuild adds the program's version. It panics if it is there.
-func (m *Metrics) ObserveBuild(version string) {
-	m.Gauge("build_info", "The program: 1.", prometheus.Labels{"version": version}, func() float64 { return 1 })
-}
-
 // Gauge adds a metric whose value is read when metrics are collected: NaN where it is not known. It panics if it is there.
-func (m *Metrics) Gauge(name, help string, labels prometheus.Labels, read func() float64) {
+func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registerer.MustRegister(prometheus.NewGaugeFunc(
-		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels}, read))
+		prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read))
 }

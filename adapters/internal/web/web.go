@@ -36,15 +36,12 @@ type Options struct {
 	Observe func(Answered)
 }
 
-// Answered is a request that was answered. A client can make up the path and its own name alone.
+// Answered is a request that was answered, with nothing that a client can make up.
 type Answered struct {
-	Method   string // of HTTP, or "other"
-	Route    string // of the handler, with {names} for its variables, or "other"
-	Status   int
-	Took     time.Duration
-	Code     string // of the refusal, as the log says it; "" if it was not refused
-	Provider string // its code, if it is known: of the caller's API key, or of the checkout on record
-	Checkout string // the id of the checkout that the request was about, if that is known
+	Method string // of HTTP, or "other"
+	Route  string // of the handler, with {names} for its variables, or "other"
+	Status int
+	Took   time.Duration
 }
 
 // Complete returns o with defaults for what is nil.

@@ -83,8 +83,6 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	if err != nil {
 		return nil, err
 	}
-	sent := c.Now()
-	defer func() { c.Observe(call.method+" "+call.resource(), outcomeOf(err), c.Now().Sub(sent)) }()
 	resp, err := c.Transport.RoundTrip(req) // an http.Client would follow redirects, and take the token along
 	if err != nil {
 		return nil, &outbound.Lost{Cause: outbound.Cause(ctx, err)}

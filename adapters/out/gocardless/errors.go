@@ -78,19 +78,3 @@ func transient(err error) bool {
 	refused, ok := errors.AsType[*apiError](err)
 	return ok && (refused.status >= 500 || refused.status == http.StatusTooManyRequests) || errors.As(err, new(*outbound.Lost))
 }
-
-// outcomeOf returns the word for the outcome of a request.
-func outcomeOf(err error) string {
-	refused, ok := errors.AsType[*apiError](err)
-	switch {
-	case err == nil:
-		return "ok"
-	case !ok:
-		return "lost"
-	case refused.status == http.StatusTooManyRequests:
-		return "limited"
-	case refused.status >= http.StatusInternalServerError:
-		return "failed"
-	}
-	return "refused"
-}

@@ -229,35 +229,3 @@ func TestUnknownResourceIsNotFound(t *testing.T) {
 		t.Errorf("Observe = %v, want ErrNotFound", err)
 	}
 }
-
-// The outcome of every request is observed by its resource, and nothing of what it was about.
-func TestEveryRequestIsObserved(t *testing.T) {
-	var seen []string
-	b := newBench(t, func(_ *gocardlesstest.Options, o *gocardless.Options) {
-		o.Observe = func(operation, outcome string, took time.Duration) {
-			if took < 0 {
-				t.Errorf("%s took %s", operation, took)
-			}
-			seen = append(seen, operation+": "+outcome)
-		}
-	})
-	request := b.begin(t, "a")
-	for _, tt := range []struct {
-		kind gocardlesstest.FaultKind
-		want string
-	}{
-		{gocardlesstest.FaultError, "failed"}, {gocardlesstest.FaultRateLimit, "limited"}, {gocardlesstest.FaultForbidden, "refused"},
-		{gocardlesstest.FaultReset, "lost"}, {"", "ok"},
-	} {
-		if tt.kind != "" {
-			b.sim.Arm(gocardlesstest.Fault{Kind: tt.kind, Method: http.MethodGet, Path: "/billing_requests/*"})
-		}
-		seen = nil
-		_, _ = b.Observe(t.Context(), checkout.SetupQuery{Account: account, Setup: checkout.Setup{BillingRequestID: request.ID}})
-		if len(seen) == 0 || seen[0] != "GET billing_requests: "+tt.want {
-			t.Errorf("with the fault %q observed %q, want first GET billing_requests: %s", tt.kind, seen, tt.want)
-		}
-		b.sim.Disarm()
-		b.sim.Advance(time.Minute)
-	}
-}

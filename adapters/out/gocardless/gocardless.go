@@ -42,10 +42,6 @@ type Options struct {
 	// address over plain http; the payer's pages are then expected on its origin.
 	URL string
 
-	// Observe is called with every request to GoCardless, concurrently: the operation is a method and a resource; the outcome ok,
-	// refused, limited (by the rate), failed (there) or lost. It must not block. Optional.
-	Observe func(operation, outcome string, took time.Duration)
-
 	Transport http.RoundTripper // http.DefaultTransport's settings if nil
 	Now       func() time.Time  // time.Now if nil
 	Rand      io.Reader         // crypto/rand.Reader if nil
@@ -79,9 +75,6 @@ func New(o Options) (*Processor, error) {
 
 func (o Options) complete() Options {
 	o.URL = strings.TrimRight(cmp.Or(o.URL, hosts[o.Environment].api), "/")
-	if o.Observe == nil {
-		o.Observe = func(string, string, time.Duration) {}
-	}
 	if o.Transport == nil {
 		o.Transport = outbound.NewTransport(attemptTimeout)
 	}

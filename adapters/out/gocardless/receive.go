@@ -36,13 +36,12 @@ const (
 	statusBadSignature = 498 // GoCardless' own
 )
 
-// ReceiverOptions are the options of a receiver of notifications. Every field but Received is required.
+// ReceiverOptions are the options of a receiver of notifications. Every field is required.
 type ReceiverOptions struct {
 	Processor *Processor
 	Secrets   [][]byte                                             // of the webhook endpoint; while it is rotated, the old one too
 	Notified  func(context.Context, []checkout.Notification) error // Service.Notified
 	Report    func(ctx context.Context, err error)                 // called with every failure that the answer does not tell
-	Received  func(verified bool)                                  // called with every notification, concurrently; it must not block
 }
 
 // Receiver takes GoCardless' notifications. It is the handler of WebhookPath; Reconcile is a task that brings lost
@@ -62,9 +61,6 @@ func NewReceiver(o ReceiverOptions) (*Receiver, error) {
 	}
 	if err := CheckWebhookSecrets(o.Secrets); err != nil {
 		return nil, fmt.Errorf("gocardless: %w", err)
-	}
-	if o.Received == nil {
-		o.Received = func(bool) {}
 	}
 	return &Receiver{ReceiverOptions: o, client: o.Processor.client, passed: bounded.New[string, bool](mostPassed),
 		warn: rate.Sometimes{Interval: time.Minute}}, nil
@@ -91,7 +87,6 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	body, status := r.signedBody(w, req)
-	r.Received(status == 0)
 	if status == 0 {
 		status = r.receive(req.Context(), body)
 	}

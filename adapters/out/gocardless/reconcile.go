@@ -45,11 +45,3 @@ func (r *Receiver) Reconcile(ctx context.Context, cursor string) (next string, p
 		query = append(query, "after", page[len(page)-1].ID)
 	}
 }
-
-// Behind returns the time since the last reading of the whole list, by the cursor of Reconcile, or since the first was due.
-func (r *Receiver) Behind(cursor string, due time.Time) time.Duration {
-	if since, err := time.Parse(time.RFC3339Nano, cursor); err == nil {
-		return max(0, r.client.theirTime().Sub(since))
-	}
-	return max(0, r.client.Now().Sub(due))
-}

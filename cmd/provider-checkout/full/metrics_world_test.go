@@ -16,19 +16,15 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
-// The routes of a create and of a confirm, as metrics name them.
-const (
-	createRoute  = "/v1/provider-checkouts"
-	confirmRoute = "/v1/provider-checkouts/{checkoutId}/confirm"
-)
+// confirmRoute is the route of a confirm, as metrics name it.
+const confirmRoute = "/v1/provider-checkouts/{checkoutId}/confirm"
 
-// measured is a server over PostgreSQL, GoCardless and Salesforce, so that it has every metric.
+// measured is a server over PostgreSQL and GoCardless, either of which can be taken away.
 type measured struct {
 	*server
 	client *apiclient.Client
@@ -41,26 +37,15 @@ func newMeasured(t *testing.T) *measured {
 	t.Helper()
 	b, store := built(t), postgrestest.URL(t)
 	m := &measured{bank: gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token})}
-	org := salesforcetest.New(salesforcetest.Options{ClientID: sandbox.ClientID, ClientSecret: sandbox.ClientSecret})
-	bank, crm := httptest.NewServer(m.bank), httptest.NewServer(org)
-	t.Cleanup(func() { m.bank.Close(); org.Close(); bank.Close(); crm.Close() })
+	bank := httptest.NewServer(m.bank)
+	t.Cleanup(func() { m.bank.Close(); bank.Close() })
 	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
 	var through string
 	through, m.cut = relay(t, store)
-	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL, "--crm", "salesforce", "--salesforce-url", crm.URL)...)
-	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret,
-		"PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID=" + sandbox.ClientID, "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_SECRET=" + sandbox.ClientSecret}
+	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL)...)
+	cmd.Env = []string{"PROVIDER_CHECKOUT_GOCARDLESS_TOKEN=" + sandbox.Token, "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET=" + sandbox.WebhookSecret}
 	m.server = serve(t, cmd)
 	m.client = apiclient.New(m.base, keys)
-	// A refusal, and a call of the CRM that is made again: their series begin with the first.
-	fault := salesforcetest.Fault{Kind: salesforcetest.ExpiredToken}
-	org.Faults(func(salesforcetest.Call) (f salesforcetest.Fault) {
-		f, fault = fault, f
-		return f
-	})
-	if answer, err := m.client.Call(t.Context(), "KOWHAI", http.MethodGet, createRoute+"/none", ""); err != nil || answer.Status != http.StatusNotFound {
-		t.Fatalf("a poll of nothing: %d, %v", answer.Status, err)
-	}
 	m.bank.SetWebhook(m.base+gocardless.WebhookPath, sandbox.WebhookSecret)
 	return m
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -69,7 +68,6 @@ type Desk struct {
 type GoCardless struct {
 	Processor      *gocardless.Processor
 	WebhookSecrets [][]byte
-	received       func(verified bool)
 }
 
 // Site is the whole service on one store.
@@ -109,12 +107,9 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	if c.GoCardless != nil {
-		g := *c.GoCardless
-		g.received = c.Metrics.CountWebhooks()
-		if receiver, err = NewReceiver(s.Service, g, c.Log); err != nil {
+		if receiver, err = NewReceiver(s.Service, *c.GoCardless, c.Log); err != nil {
 			return nil, err
 		}
-		measure(c.Metrics, s.Service, receiver)
 		mounted[gocardless.WebhookPath] = receiver
 	}
 	if c.Desk != nil {
@@ -140,7 +135,7 @@ func (c Config) service(mounted map[string]http.Handler,
 			return cfg, err
 		}
 	}
-	c.Metrics.Gauge("signer_not_after_timestamp_seconds", "When the certificate ends under which agreements are signed.", nil,
+	c.Metrics.Gauge("signer_not_after_timestamp_seconds", "When the certificate ends under which agreements are signed.",
 		func() float64 { return float64(signer.Certificate().NotAfter.Unix()) })
 	if cfg.Printer, err = pdf.New(runtime.GOMAXPROCS(0), signer); err != nil {
 		return cfg, err
@@ -158,19 +153,6 @@ func (c Config) service(mounted map[string]http.Handler,
 	cfg.Store, cfg.Now, cfg.Rand = c.Store, c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	return cfg, nil
-}
-
-// measure adds to the metrics how far the reading of GoCardless' events is behind.
-func measure(m *ops.Metrics, svc *service.Service, r *gocardless.Receiver) {
-	m.Gauge("processor_cursor_age_seconds", "Time since the processor's events were last read to the end.", nil, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		cursor, enqueued, err := svc.TaskCursor(ctx, checkout.JobReconcile)
-		if err != nil {
-			return math.NaN()
-		}
-		return r.Behind(cursor, enqueued).Seconds()
-	})
 }
 
 // addDesk adds the operator's web desk.
@@ -198,7 +180,6 @@ func NewReceiver(svc *service.Service, g GoCardless, log *slog.Logger) (*gocardl
 		Report: func(ctx context.Context, err error) {
 			log.LogAttrs(ctx, slog.LevelWarn, "handle notifications", slog.Any("error", err))
 		},
-		Received: g.received,
 	})
 }
 
