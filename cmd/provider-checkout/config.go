@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -119,10 +117,7 @@ func (*commands) BeforeResolve(c *call, parsed *kong.Context) error {
 	}
 	for _, part := range parsed.Path {
 		if part.Flag != nil {
-			c.given[part.Flag.Name] = "set"
-			if value := parsed.Value(part); value.Kind() != reflect.Struct && value.Kind() != reflect.Slice && value.Kind() != reflect.Map {
-				c.given[part.Flag.Name] = fmt.Sprint(value)
-			}
+			c.given[part.Flag.Name] = fmt.Sprint(parsed.Value(part))
 		}
 	}
 	if c.flags["config"] == nil {
@@ -195,7 +190,6 @@ func (c *call) configName() string { return inputName(c.configFile) }
 type source struct {
 	settingsfile.Setting        // the reference, or a text in the file of --config; zero for a flag
 	name                 string // of the setting, as the source wrote it
-	place                string // for people
 	inConfig             bool   // it is in the file of --config
 }
 
@@ -210,22 +204,18 @@ func (c *call) source(variable string) (source, error) {
 	} else if f == nil {
 		return source{}, nil
 	} else if _, ok := c.given[f.Name]; ok {
-		return source{name: "--" + f.Name, place: "--" + f.Name}, nil
+		return source{name: "--" + f.Name}, nil
 	}
 	from := c.config[field]
 	switch inline := c.Env(variable) != ""; {
 	case inline && file != "":
 		return source{name: variable}, usageError("set only one of " + variable + " and " + fileVariable)
 	case inline:
-		return source{settingsfile.Setting{Variable: variable}, variable, "env " + variable, false}, nil
+		return source{settingsfile.Setting{Variable: variable}, variable, false}, nil
 	case file != "":
-		return source{settingsfile.Setting{File: file}, "read " + fileVariable, "file " + file, false}, nil
-	case from.Variable != "":
-		return source{from, c.configName() + ": " + field, "env " + from.Variable, true}, nil
-	case from.File != "":
-		return source{from, c.configName() + ": " + field, "file " + from.File, true}, nil
-	case from.Text != "":
-		return source{from, c.configName() + ": " + field, c.configName(), true}, nil
+		return source{settingsfile.Setting{File: file}, "read " + fileVariable, false}, nil
+	case from != settingsfile.Setting{}:
+		return source{from, c.configName() + ": " + field, true}, nil
 	}
 	return source{}, nil
 }
@@ -346,106 +336,31 @@ func (c *call) needs(flag, other string) error {
 	return usageError(c.name(flag) + " needs " + c.name(other))
 }
 
-// checkConfig prints a line for each setting of serve, and for everything that is missing or contradictory. It asks neither the
-// store nor the network.
+// checkConfig prints a line for each setting of serve that is missing or wrong. It asks neither the store nor the network.
 type checkConfig struct{ ServerFlags }
 
 func (f *checkConfig) Run(c *call) error {
 	s := &server{call: c, ServerFlags: f.ServerFlags}
-	problems := []error{c.wrongConfig}
-	table := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	line := func(variable, value, meaning string, faulty bool) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", fieldOf(variable), c.shown(variable, value, faulty), meaning)
-	}
-	for _, flag := range serveSettings() {
-		variable := variableOf(flag.Name)
-		from, _ := c.source(variable)
-		value := cmp.Or(c.given[flag.Name], c.Env(from.Variable), from.Text, flag.Default)
-		if flag.Name == "store" {
-			value = shownStore(f.Store)
-		}
-		if flag.Name != "config" {
-			line(variable, value, strings.TrimSpace(flag.PlaceHolder+" "+flag.Help), c.refused[flag.Name])
-		}
-	}
-	for _, setting := range credentials() {
-		from, _ := c.source(setting.variable)
-		_, err := c.secretList(setting.variable)
-		value := from.Text
-		if from != (source{}) && value == "" {
-			value = "set"
-		}
-		problems = append(problems, err)
-		line(setting.variable, value, setting.meaning, err != nil)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
 	if signer, err := s.signer(); err == nil && signer != nil {
 		own := signer.Certificate()
 		fmt.Fprintf(c.Stdout, "agreements are signed by %s, until %s\n", oneLine(own.Subject.String()), own.NotAfter.UTC().Format(time.DateOnly))
 	}
-	for _, field := range slices.Sorted(maps.Keys(c.config)) {
-		if adapter := s.unusedAdapter(field); adapter != "" {
-			fmt.Fprintf(c.Stdout, "unused: %s, for %s is not in use\n", field, adapter)
-		}
+	problems := c.wrongConfig
+	if c.wrongConfig == nil || c.config != nil { // else the file may have what is missing
+		_, err := s.outside()
+		problems = errors.Join(problems, err, s.checkPlaces())
 	}
-	if c.unknown() { // the file may have what is missing
-		return c.printProblems(c.wrongConfig)
+	if problems == nil {
+		_, err := fmt.Fprintln(c.Stdout, "nothing is missing")
+		return err
 	}
-	_, err := s.outside()
-	return c.printProblems(append(problems, err, s.checkPlaces())...)
-}
-
-// unknown reports whether nothing is known of the settings in the file of --config.
-func (c *call) unknown() bool { return c.wrongConfig != nil && c.config == nil }
-
-// printProblems prints each problem once, a line each.
-func (c *call) printProblems(problems ...error) error {
-	all := errors.Join(problems...)
-	if all == nil {
-		fmt.Fprintln(c.Stdout, "nothing is missing")
-		return nil
-	}
-	lines := strings.Split(all.Error(), "\n")
+	lines := strings.Split(problems.Error(), "\n")
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
 	for _, line := range lines {
 		fmt.Fprintln(c.Stdout, "problem:", oneLine(strings.TrimSpace(line)))
 	}
 	return errors.New(counted(len(lines), "problem"))
-}
-
-// shown returns the value of a setting with its source. A value that may hold a password is not shown.
-func (c *call) shown(variable, value string, faulty bool) string {
-	from, twice := c.source(variable)
-	switch {
-	case twice != nil:
-		return "set twice"
-	case from == source{} && c.unknown():
-		return "not known"
-	case from == source{} && value != "":
-		return oneLine(value) + ", by default"
-	case faulty:
-		value = "cannot be used"
-	case value == "":
-		return "not set"
-	case from.inConfig && from.Text == "" || settingsfile.HasPassword(value):
-		value = "set"
-	}
-	return oneLine(value) + ", from " + from.place
-}
-
-// unusedAdapter returns the adapter of a setting if that adapter is not in use.
-func (s *server) unusedAdapter(field string) string {
-	adapter, _, _ := strings.Cut(field, "_")
-	switch {
-	case adapter == gocardlessName && s.Processor != gocardlessName,
-		adapter == salesforceName && s.CRM != salesforceName,
-		adapter == "smtp" && (s.SMTP == "" || s.SMTP == noMail):
-		return adapter
-	}
-	return ""
 }
 
 // checkPlaces checks the store's name and the addresses.

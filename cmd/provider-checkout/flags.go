@@ -18,7 +18,7 @@ import (
 
 // ConfigFlag names the file of settings.
 type ConfigFlag struct {
-	Config string `group:"Where settings and records are:" placeholder:"FILE" help:"settings (JSON); see config check"`
+	Config string `group:"Where settings and records are:" placeholder:"FILE" help:"settings (JSON); see serve"`
 }
 
 // StoreFlags are the flags of a command that opens the store.

@@ -105,18 +105,6 @@ func (c *call) place() (path string, inPostgres bool, err error) {
 	return path, inPostgres, nil
 }
 
-// shownStore returns as much of a store's address as may be shown: the path of a file, or that it is in PostgreSQL.
-func shownStore(address string) string {
-	scheme, path, found := strings.Cut(address, ":")
-	switch {
-	case scheme == "sqlite" && path != "":
-		return address
-	case found && (scheme == "postgres" || scheme == "postgresql"):
-		return scheme + "://…"
-	}
-	return "…"
-}
-
 // errNoStore: there is no file of a store.
 var errNoStore = errors.New("there is no store")
 
