@@ -98,12 +98,13 @@ func (s *Service) checkAccounts(ctx context.Context) error {
 		if p.Usable(s.cfg.Environment) != nil {
 			continue
 		}
-		creditor, err := CheckAccount(ctx, checker, p)
-		if err == nil {
-			s.creditors.Put(s.now(), s.accountOf(p), creditor)
-			err = s.enoughNotice(p, creditor)
+		creditor, err := checker.CheckAccount(ctx, s.accountOf(p))
+		if err != nil {
+			reasons = append(reasons, fmt.Errorf("provider %s: %w", p.Code, err))
+			continue
 		}
-		reasons = append(reasons, err)
+		s.creditors.Put(s.now(), s.accountOf(p), creditor)
+		reasons = append(reasons, s.enoughNotice(p, creditor))
 	}
 	return errors.Join(reasons...)
 }
@@ -116,13 +117,4 @@ func (s *Service) enoughNotice(p catalogue.Provider, c checkout.Creditor) error 
 		}
 	}
 	return nil
-}
-
-// CheckAccount returns the creditor of a provider's account, or why payments cannot be collected for the provider.
-func CheckAccount(ctx context.Context, checker ports.AccountChecker, p catalogue.Provider) (checkout.Creditor, error) {
-	creditor, err := checker.CheckAccount(ctx, checkout.Account{ProviderCode: p.Code, ID: p.AccountID, Environment: p.Environment})
-	if err != nil {
-		return creditor, fmt.Errorf("provider %s: %w", p.Code, err)
-	}
-	return creditor, nil
 }

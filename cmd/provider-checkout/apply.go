@@ -5,24 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
-
-// askTimeout bounds a command's wait for the processor.
-const askTimeout = 10 * time.Second
 
 // apply stores the configuration of a provider file, and prints the changes.
 type apply struct {
 	StoreFlags
-	EnvironmentFlag
-	ProcessorFlags
 	File   string `short:"f" required:"" placeholder:"FILE" help:"of providers; - is standard input (required)"`
 	Prune  bool   `help:"remove providers that the file does not name (their keys and checkouts stay)"`
 	DryRun bool   `help:"print what would change, and store nothing"`
@@ -39,9 +32,8 @@ func (f *apply) Run(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s is refused: %w", inputName(f.File), err)
 	}
-	systems := SystemFlags{EnvironmentFlag: f.EnvironmentFlag, ProcessorFlags: f.ProcessorFlags}
 	change := operate.Change{Named: named, Prune: f.Prune, DryRun: f.DryRun, Expect: f.Expect}
-	return systems.configure(ctx, c, "apply", change)
+	return c.configure(ctx, "apply", change)
 }
 
 // referred returns the secret to which a provider file refers. A secret of one line may end with it.
@@ -51,7 +43,7 @@ func (c *call) referred(variable, file string) (string, error) {
 }
 
 // configure makes the change that a command asks for, and prints what it changes.
-func (f *SystemFlags) configure(ctx context.Context, c *call, command string, change operate.Change) error {
+func (c *call) configure(ctx context.Context, command string, change operate.Change) error {
 	differences, revision, err := c.change(ctx, command, change)
 	if err != nil {
 		return err
@@ -77,7 +69,6 @@ func (f *SystemFlags) configure(ctx context.Context, c *call, command string, ch
 	for _, conf := range change.Named {
 		c.warn(conf.Provider)
 	}
-	f.warnOfAccounts(ctx, c, change.Named)
 	return nil
 }
 
@@ -102,31 +93,6 @@ func (c *call) change(ctx context.Context, command string, change operate.Change
 		return nil, "", fmt.Errorf("store the providers: %w", err)
 	}
 	return differences, revision, nil
-}
-
-// warnOfAccounts prints the providers for which no payments can be collected, where GoCardless is the processor.
-func (f *SystemFlags) warnOfAccounts(ctx context.Context, c *call, named []catalogue.Configuration) {
-	if f.Processor != gocardlessName {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	account, err := f.gocardlessAPI(c)
-	if err == nil {
-		err = account.Ready(ctx)
-	}
-	if err != nil {
-		fmt.Fprintf(c.Stderr, "the providers' accounts are not checked: %v\n", err)
-		return
-	}
-	for _, conf := range named {
-		if conf.Provider.Environment != f.Environment {
-			continue
-		}
-		if _, err := service.CheckAccount(ctx, account, conf.Provider); err != nil {
-			fmt.Fprintf(c.Stderr, "%v: the server is not ready while it may be used\n", err)
-		}
-	}
 }
 
 // warn prints the valid parts of a provider's configuration that prevent it from being served.

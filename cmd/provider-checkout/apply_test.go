@@ -1,13 +1,10 @@
 package main
 
 import (
-	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -45,32 +42,6 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
-	}
-}
-
-func TestApplyWarnsOfAccountsThatCannotCollect(t *testing.T) {
-	const token = "sandbox_hunter2"
-	sim := gocardlesstest.New(gocardlesstest.Options{Token: token, Creditors: []gocardlesstest.Creditor{{ID: "CR1"}}})
-	server := httptest.NewServer(sim)
-	t.Cleanup(func() { sim.Close(); server.Close() })
-	const provider = `{"provider_code": "CODE", "name": "A provider", "account_id": "ACCOUNT", "environment": "ENVIRONMENT",
-		"active": true, "api_enabled": true}`
-	with := func(code, account, environment string) string {
-		return strings.NewReplacer("CODE", code, "ACCOUNT", account, "ENVIRONMENT", environment).Replace(provider)
-	}
-	file := proc.TempFile(t, `{"providers": [`+with("KNOWN", "CR1", "sandbox")+","+with("ANY", "the main one", "sandbox")+","+
-		with("LIVE", "CR3", "production")+","+with("UNKNOWN", "CR2", "sandbox")+`]}`)
-	account := []string{"PROVIDER_CHECKOUT_PROCESSOR=gocardless", "PROVIDER_CHECKOUT_GOCARDLESS_URL=" + server.URL}
-	for _, tt := range []struct{ name, token, want string }{
-		{"an account that is not there", token, "provider UNKNOWN: the GoCardless account has no creditor CR2: the server is not ready while it may be used\n"},
-		{"a token that is refused", "other", "the providers' accounts are not checked: GET /creditors: GoCardless refuses the access token"},
-		{"no token", "", "the providers' accounts are not checked: GoCardless' access token is missing"},
-	} {
-		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
-		got := try(t, append(account, tokenVariable+"="+tt.token), "", "apply", "-f", file, "--store", store)
-		if got.code != exitDone || !strings.HasPrefix(got.stderr, tt.want) || strings.Count(got.stderr, "\n") != max(1, strings.Count(tt.want, "\n")) || strings.Contains(got.stderr, "hunter2") {
-			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
-		}
 	}
 }
 

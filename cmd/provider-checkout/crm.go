@@ -129,7 +129,6 @@ func (f *checkCRM) Run(ctx context.Context, c *call) error {
 type pullProviders struct {
 	StoreFlags
 	EnvironmentFlag
-	ProcessorFlags
 	SalesforceFlags
 	Prune  bool `help:"remove providers that the organisation does not have (their keys and checkouts stay)"`
 	DryRun bool `help:"print what a pull would change, and store nothing; without a store, what a new one would get"`
@@ -137,7 +136,7 @@ type pullProviders struct {
 }
 
 func (f *pullProviders) Run(ctx context.Context, c *call) error {
-	systems := SystemFlags{f.EnvironmentFlag, f.ProcessorFlags, salesforceName, f.SalesforceFlags}
+	systems := SystemFlags{EnvironmentFlag: f.EnvironmentFlag, CRM: salesforceName, SalesforceFlags: f.SalesforceFlags}
 	crm, err := systems.salesforce(c)
 	if err != nil {
 		return err
@@ -154,7 +153,7 @@ func (f *pullProviders) Run(ctx context.Context, c *call) error {
 		fmt.Fprintln(c.Stderr, "the user sees no provider in the organisation")
 	}
 	change := operate.Change{Named: named, Prune: f.Prune, KeepDestinations: true, DryRun: f.DryRun}
-	return systems.configure(ctx, c, "crm pull", change)
+	return c.configure(ctx, "crm pull", change)
 }
 
 // syncCRM has servers compare the CRM with what has changed since a time.

@@ -92,12 +92,6 @@ type EnvironmentFlag struct {
 	Environment catalogue.Environment `group:"What is served:" enum:"sandbox,production" default:"sandbox" help:"sandbox or production"`
 }
 
-// ProcessorFlags choose the processor and its address.
-type ProcessorFlags struct {
-	Processor     string `group:"The direct debit processor:" enum:"fake,gocardless" default:"fake" help:"fake or gocardless; production needs gocardless"`
-	GoCardlessURL string `name:"gocardless-url" group:"The direct debit processor:" placeholder:"URL" help:"of GoCardless' API (default: the environment's)"`
-}
-
 // SalesforceFlags are the organisation's address and names.
 type SalesforceFlags struct {
 	SalesforceURL     string             `name:"salesforce-url" group:"The CRM:" placeholder:"URL" help:"of the organisation, https://NAME.my.salesforce.com"`
@@ -108,8 +102,9 @@ type SalesforceFlags struct {
 // SystemFlags choose the systems outside of the store.
 type SystemFlags struct {
 	EnvironmentFlag
-	ProcessorFlags
-	CRM string `name:"crm" group:"The CRM:" enum:"embedded,salesforce" default:"embedded" help:"embedded (in the store) or salesforce"`
+	Processor     string `group:"The direct debit processor:" enum:"fake,gocardless" default:"fake" help:"fake or gocardless; production needs gocardless"`
+	GoCardlessURL string `name:"gocardless-url" group:"The direct debit processor:" placeholder:"URL" help:"of GoCardless' API (default: the environment's)"`
+	CRM           string `name:"crm" group:"The CRM:" enum:"embedded,salesforce" default:"embedded" help:"embedded (in the store) or salesforce"`
 	SalesforceFlags
 }
 

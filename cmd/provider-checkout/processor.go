@@ -37,8 +37,12 @@ func (f *SystemFlags) gocardless(c *call) (*site.GoCardless, error) {
 		return nil, nil
 	}
 	var g site.GoCardless
-	var wrong error
-	g.Processor, wrong = f.gocardlessAPI(c)
+	token, wrong := c.required(tokenVariable)
+	if wrong == nil {
+		g.Processor, wrong = gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
+			URL: f.GoCardlessURL})
+		wrong = about(c.names("gocardless-url", "gocardless-token"), wrong)
+	}
 	list, noSecret := c.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
@@ -55,15 +59,4 @@ func (f *SystemFlags) gocardless(c *call) (*site.GoCardless, error) {
 		return nil, err
 	}
 	return &g, nil
-}
-
-// gocardlessAPI returns GoCardless for calls alone, without its notifications.
-func (f *SystemFlags) gocardlessAPI(c *call) (*gocardless.Processor, error) {
-	token, err := c.required(tokenVariable)
-	if err != nil {
-		return nil, err
-	}
-	processor, err := gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
-		URL: f.GoCardlessURL})
-	return processor, about(c.names("gocardless-url", "gocardless-token"), err)
 }
