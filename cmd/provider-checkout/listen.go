@@ -19,8 +19,10 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// signingVariable has the secret that listen signs with.
-const signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET"
+const (
+	keyVariable     = "PROVIDER_CHECKOUT_KEY"            // the API key of a provider
+	signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET" // that listen signs with
+)
 
 const (
 	listenEvery  = time.Second // between two questions at the end of the list
@@ -29,16 +31,17 @@ const (
 
 // followEvents prints and forwards a provider's events until ctx ends.
 type followEvents struct {
-	ClientFlags
+	BaseURL   string    `name:"base-url" type:"service" required:"" placeholder:"URL" help:"of the service (required)"`
 	ForwardTo string    `type:"receiver" placeholder:"URL" help:"of a receiver on this machine, such as http://localhost:3000/events"`
 	Since     time.Time `type:"since" placeholder:"TIME" help:"begin with the events that were made at this time or later (default now): 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
 }
 
 func (f *followEvents) Run(ctx context.Context, c *call) error {
-	l := &listener{call: c, followEvents: *f}
-	if _, err := l.key(c); err != nil {
-		return err
+	key := strings.TrimSpace(c.Env(keyVariable))
+	if key == "" {
+		return usageError("the API key is missing: " + keyVariable)
 	}
+	l := &listener{call: c, followEvents: *f, api: apiclient.New(f.BaseURL, map[string]string{"": key})}
 	if l.ForwardTo != "" {
 		l.sender = webhook.New(webhook.Options{AllowPrivate: true})
 		defer l.sender.Close()
@@ -58,6 +61,7 @@ func (f *followEvents) Run(ctx context.Context, c *call) error {
 type listener struct {
 	*call
 	followEvents
+	api    *apiclient.Client // the key is that of the provider ""
 	secret string
 	sender *webhook.Sender
 }
@@ -120,11 +124,7 @@ func (l *listener) take(ctx context.Context, e events.Event) error {
 // get asks the service for a path until it is answered. The error is that of ctx, or of a question that is wrong.
 func (l *listener) get(ctx context.Context, path string) (apiclient.Response, error) {
 	for pause, said := time.Second, ""; ; pause = min(2*pause, longestRetry) {
-		api, err := l.api(l.call) // with the key as it is now
-		if err != nil {
-			return apiclient.Response{}, err
-		}
-		r, err := api.Call(ctx, "", http.MethodGet, path, "")
+		r, err := l.api.Call(ctx, "", http.MethodGet, path, "")
 		failure := r.StatusLine() + " " + r.String("error.code")
 		switch {
 		case ctx.Err() != nil:
@@ -133,7 +133,7 @@ func (l *listener) get(ctx context.Context, path string) (apiclient.Response, er
 			failure = err.Error()
 		case r.Status == http.StatusOK && r.JSON != nil:
 			return r, nil
-		case r.Status < 500 && r.Status != http.StatusUnauthorized && r.Status != http.StatusForbidden && r.Status != http.StatusTooManyRequests:
+		case r.Status < 500 && r.Status != http.StatusTooManyRequests:
 			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", l.BaseURL, failure, r.String("error.message"))
 		}
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After")) // 0 where it does not say
@@ -150,6 +150,15 @@ func (l *listener) get(ctx context.Context, path string) (apiclient.Response, er
 // say prints a line about what is waited for.
 func (l *listener) say(format string, args ...any) {
 	fmt.Fprintf(l.Stderr, "%s listen: %s\n", program, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// parseBaseURL parses the address of a service, which may be under a path.
+func parseBaseURL(text string) (string, error) {
+	u, err := url.Parse(strings.TrimSuffix(text, "/"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.String() != u.Scheme+"://"+u.Host+u.Path {
+		return "", errors.New("must be a scheme and a host, such as https://sandbox.example.nz")
+	}
+	return u.String(), nil
 }
 
 // parseReceiver parses the address of a receiver on this machine.

@@ -134,7 +134,7 @@ func TestListenRefusesMistakes(t *testing.T) {
 		{"no address", key, exitUsage, "missing flags: --base-url=URL", nil},
 		{"an address with a query", key, exitUsage, "must be a scheme and a host", []string{"--base-url", s.URL + "?key=1"}},
 		{"no key", nil, exitUsage, "the API key is missing", []string{"--base-url", s.URL}},
-		{"no file of a key", nil, exitFailed, "no such file", []string{"--base-url", s.URL, "--key-file", "nowhere"}},
+		{"another key", []string{keyVariable + "=" + hostilesKey}, exitFailed, "INVALID_API_KEY", []string{"--base-url", s.URL}},
 		{"no receiver", key, exitUsage, "must be a URL on this machine", []string{"--base-url", s.URL, "--forward-to", "3000"}},
 		{"another program", key, exitFailed, "is it a Provider Checkout?", []string{"--base-url", s.URL + "/docs"}},
 	} {
