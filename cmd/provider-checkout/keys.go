@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -14,15 +13,14 @@ import (
 // issueKey creates a key and prints nothing else.
 type issueKey struct {
 	ChangeFlags
-	Provider    string                `required:"" placeholder:"CODE" help:"whose key it is (required)"`
-	Environment catalogue.Environment `enum:"sandbox,production," default:"" placeholder:"ENVIRONMENT" help:"sandbox or production (default the provider's)"`
-	Label       string                `placeholder:"TEXT" help:"words for what the key is used, shown by keys list"`
-	Expires     time.Time             `type:"last-day" placeholder:"DATE" help:"the last day on which the key works, in New Zealand; without it the key never expires"`
+	Provider string    `required:"" placeholder:"CODE" help:"whose key it is (required)"`
+	Label    string    `placeholder:"TEXT" help:"words for what the key is used, shown by keys list"`
+	Expires  time.Time `type:"last-day" placeholder:"DATE" help:"the last day on which the key works, in New Zealand; without it the key never expires"`
 }
 
 func (f *issueKey) Run(ctx context.Context, c *call) error {
 	return c.operating(ctx, func(_ records, operator operate.Operator) error {
-		text, err := operator.IssueKey(ctx, f.Provider, operate.KeyOptions{Environment: f.Environment, Label: f.Label, ExpiresAt: f.Expires})
+		text, err := operator.IssueKey(ctx, f.Provider, operate.KeyOptions{Label: f.Label, ExpiresAt: f.Expires})
 		if errors.Is(err, operate.ErrNoProvider) {
 			return noProvider(f.Provider)
 		} else if err != nil {

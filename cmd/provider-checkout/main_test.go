@@ -83,7 +83,6 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"a sender without a mail server", nil, []string{"serve", store, "--mail-from", "plans@lender.example"}, "--mail-from needs --smtp"},
 		{"a mail server without a sender", nil, []string{"serve", store, "--smtp", "smtp://mail.example"}, "--smtp needs --mail-from"},
 		{"wrong environment", nil, []string{"serve", "--environment", "staging"}, `must be one of "sandbox","production"`},
-		{"wrong environment of a key", nil, []string{"keys", "issue", "--provider", "A", "--environment", "x"}, `must be one of "sandbox","production"`},
 		{"days of retention in words", nil, []string{"serve", "--erase-abandoned-days", "a month"}, "must be a whole number"},
 		{"days of retention too few", nil, []string{"serve", store, "--addr=127.0.0.1:0", "--erase-abandoned-days", "30"}, "must be kept for 31 days at least"},
 		{"missing address of a student", nil, []string{"privacy", "export", store}, "missing flags: --email="},

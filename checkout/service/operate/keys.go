@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +29,10 @@ func (o Operator) provider(ctx context.Context, code string) (catalogue.Provider
 	return list[0], nil
 }
 
-// KeyOptions are the choices for a new API key. The zero KeyOptions is a key of the provider's environment that never expires.
+// KeyOptions are the choices for a new API key. The zero KeyOptions is a key without a label that never expires.
 type KeyOptions struct {
-	Environment catalogue.Environment // "" for the provider's
-	Label       string
-	ExpiresAt   time.Time
+	Label     string
+	ExpiresAt time.Time
 }
 
 // maxLabel is the length of the longest label of a key, in characters.
@@ -54,8 +52,8 @@ func (k KeyOptions) Check(now time.Time) (KeyOptions, error) {
 	return k, nil
 }
 
-// IssueKey stores a new API key of a provider and returns its text, which nothing keeps. The error is ErrNoProvider, a fault of the
-// options, or a failure.
+// IssueKey stores a new API key of a provider, for the provider's environment, and returns its text, which nothing keeps. The error is
+// ErrNoProvider, a fault of the options, or a failure.
 func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions) (string, error) {
 	with, err := with.Check(o.Now())
 	if err != nil {
@@ -70,7 +68,7 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 		return "", fmt.Errorf("generate a key: %w", err)
 	}
 	now := o.now()
-	secret, key := catalogue.NewKey(p.Code, cmp.Or(with.Environment, p.Environment), now, entropy)
+	secret, key := catalogue.NewKey(p.Code, p.Environment, now, entropy)
 	key.Label, key.ExpiresAt = with.Label, with.ExpiresAt.UTC()
 	act, err := o.act("keys issue", key.ID, p.Code, "+ "+describe(key))
 	if err != nil {
