@@ -4,55 +4,26 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 )
 
 // version prints the version, the commit and the Go version of the build.
-type version struct{ JSONFlag }
+type version struct{}
 
 func (*version) Run(c *call) error {
-	b := build()
-	if !c.json {
-		_, err := fmt.Fprintln(c.Stdout, b)
-		return err
-	}
-	r := record{{name: "version", value: b.version}, {name: "commit", value: b.commit}, {name: "committed_on", value: b.committedOn}}
-	if b.modified {
-		r = append(r, field{name: "modified", value: true})
-	}
-	return c.print(append(r, field{name: "go_version", value: runtime.Version()}))
-}
-
-// built is the version of a build.
-type built struct {
-	version, commit string
-	committedOn     string // a date in UTC
-	modified        bool
-}
-
-// build returns the version and the commit of this program.
-func build() built {
-	v := built{version: "unknown", commit: "unknown"}
+	built, commit := "unknown", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.version = info.Main.Version
+		built = info.Main.Version
+		modified := ""
 		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				v.commit = s.Value
-			case "vcs.time":
-				v.committedOn, _, _ = strings.Cut(s.Value, "T")
-			case "vcs.modified":
-				v.modified = s.Value == "true"
+			switch {
+			case s.Key == "vcs.revision":
+				commit = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				modified = " (modified)"
 			}
 		}
+		commit += modified
 	}
-	return v
-}
-
-func (v built) String() string {
-	commit := v.commit
-	if v.modified {
-		commit += " (modified)"
-	}
-	return fmt.Sprintf("%s %s, commit %s, %s", program, v.version, commit, runtime.Version())
+	_, err := fmt.Fprintf(c.Stdout, "%s %s, commit %s, %s\n", program, built, commit, runtime.Version())
+	return err
 }
