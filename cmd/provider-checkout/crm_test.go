@@ -317,7 +317,7 @@ func TestJobsThatWaitAreListedShownAndHastened(t *testing.T) {
 	if did := o.acts(t, "jobs retry"); len(did) != 1 || did[0].Subject != id || did[0].Reason != "the field is there now" || len(did[0].Changes) != 1 {
 		t.Errorf("on record is %+v", did)
 	}
-	has(t, o.objects(t, "jobs", "retry", "--kind", "sync", "--state", "pending")[0], map[string]any{"id": job})
+	says(t, o.prints(t, "jobs", "retry", "--kind", "sync", "--state", "pending"), "due now: "+job)
 	says(t, o.prints(t, "show", "ORDER-1"), "waits for the payer", "created", "crm_refused", job)
 	o.fails(t, "there is no such job", "jobs", "retry", "sync:KOWHAI-2-x")
 	o.fails(t, "there is no such job", "jobs", "retry", "sync")

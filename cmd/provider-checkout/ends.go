@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -13,60 +12,54 @@ import (
 )
 
 // act acts as an operator on a checkout or an agreement, and prints what is done. A repeat is no failure, and says so.
-// name is that of the id for programs: checkout_id, for one.
-func (c *call) act(ctx context.Context, name, id, done, repeated string, act func(operate.Operator) error) error {
+func (c *call) act(ctx context.Context, noun, id, done, repeated string, act func(operate.Operator) error) error {
 	return c.operating(ctx, func(_ records, operator operate.Operator) error {
-		noun, _, _ := strings.Cut(name, "_")
-		again := false
 		switch err := act(operator); {
 		case errors.Is(err, ports.ErrNotFound):
 			return fmt.Errorf(`there is no %s %s; "show" finds it by its order`, noun, id)
 		case errors.Is(err, checkout.ErrEnded), errors.Is(err, checkout.ErrLinkSent):
-			done, again = repeated, true
+			done = repeated
 		case err != nil:
 			return fmt.Errorf("%s %s: %w", noun, id, err)
 		}
-		return c.print(record{{name, noun, id}, {"repeated", "", again}, {"", "result", done}})
+		return c.print(record{{label: noun, value: id}, {label: "result", value: done}})
 	})
 }
 
 // cancelCheckout cancels a checkout before its confirm.
 type cancelCheckout struct {
 	StoreFlags
-	JSONFlag
 	RequiredReason
 	Checkout string `arg:""`
 }
 
 func (f *cancelCheckout) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "checkout_id", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
+	return c.act(ctx, "checkout", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
 		func(o operate.Operator) error { return o.Cancel(ctx, f.Checkout) })
 }
 
 // withdrawAgreement withdraws the agreement of a confirmed checkout.
 type withdrawAgreement struct {
 	StoreFlags
-	JSONFlag
 	RequiredReason
 	Ground checkout.Ground `enum:"${grounds}" required:"" placeholder:"GROUND" help:"one of ${grounds} (required)"`
 	Number string          `arg:""`
 }
 
 func (f *withdrawAgreement) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "agreement_number", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
+	return c.act(ctx, "agreement", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
 		func(o operate.Operator) error { return o.Withdraw(ctx, f.Number, f.Ground) })
 }
 
 // mailLink has a new link sent to the payer.
 type mailLink struct {
 	ChangeFlags
-	JSONFlag
 	SetupLifetime time.Duration `type:"lifetime" default:"168h" help:"how long the page opens"`
 	Checkout      string        `arg:""`
 }
 
 func (f *mailLink) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "checkout_id", f.Checkout, "a new link goes to the e-mail address on record",
+	return c.act(ctx, "checkout", f.Checkout, "a new link goes to the e-mail address on record",
 		"a link was sent less than ten minutes ago; nothing was sent",
 		func(o operate.Operator) error { return o.MailLink(ctx, f.Checkout, f.SetupLifetime) })
 }

@@ -164,7 +164,6 @@ func jobNamed(ctx context.Context, db records, ref string) (checkout.JobRecord, 
 // retryJobs makes one job due now, or all that the flags select.
 type retryJobs struct {
 	ChangeFlags
-	JSONFlag
 	JobFlags
 	State string `enum:"failed,pending" default:"failed" help:"only jobs in this state: ${enum}"`
 	ID    string `arg:"" optional:""`
@@ -197,22 +196,10 @@ func (f *retryJobs) Run(ctx context.Context, c *call) error {
 			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxJobs)
 		}
 		for _, r := range list {
-			if err := c.printRetried(r); err != nil {
-				return err
+			if r.Retries() {
+				fmt.Fprintln(c.Stdout, "due now:", r.Ref())
 			}
 		}
 		return nil
 	})
-}
-
-// printRetried prints the id of a job that was retried.
-func (c *call) printRetried(r checkout.JobRecord) error {
-	if !r.Retries() {
-		return nil
-	}
-	if c.json {
-		return c.print(record{{name: "id", value: r.Ref()}})
-	}
-	_, err := fmt.Fprintln(c.Stdout, "due now:", r.Ref())
-	return err
 }

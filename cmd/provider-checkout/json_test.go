@@ -65,7 +65,6 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	}
 	shown := o.objects(t, "jobs", "show", failed["id"].(string))[0]
 	has(t, shown, map[string]any{"id": failed["id"], "name": "checkout.created", "checkout_id": id, "body": nil})
-	has(t, o.objects(t, "jobs", "retry", failed["id"].(string))[0], map[string]any{"id": failed["id"]})
 	timeline := o.objects(t, "show", "NIGHT-1")
 	kinds, previous := map[any]bool{}, ""
 	for _, moment := range timeline {

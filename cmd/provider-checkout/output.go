@@ -28,8 +28,7 @@ func (r record) object() (o jsonlines.Object) {
 			continue
 		}
 		_, isNumber := f.value.(int)
-		_, isBool := f.value.(bool)
-		o = append(o, jsonlines.Field{Name: f.name, Value: f.value, Optional: !isNumber && !isBool})
+		o = append(o, jsonlines.Field{Name: f.name, Value: f.value, Optional: !isNumber})
 	}
 	return o
 }
