@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"net/url"
 	"time"
 
@@ -29,18 +28,10 @@ type demonstrate struct {
 }
 
 func (f *demonstrate) Run(ctx context.Context, c *call) error {
-	const free = "127.0.0.1:0"
 	if f.Walk {
-		f.Addr = free
+		f.Addr = "127.0.0.1:0"
 	}
 	ln, err := c.listen(ctx, "addr", f.Addr)
-	if errors.Is(err, errTaken) && c.given["addr"] == "" {
-		taken := f.Addr
-		f.Addr = free
-		if ln, err = c.listen(ctx, "addr", f.Addr); err == nil {
-			fmt.Fprintf(c.Stderr, "%s is taken: the sandbox is at %s\n", taken, ln.Addr())
-		}
-	}
 	if err != nil {
 		return err
 	}

@@ -306,17 +306,14 @@ func localURL(addr string, ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// errTaken: another process listens on an address.
-var errTaken = errors.New("is taken")
-
-// listen listens on the address, which the named flag set. The error is errTaken if another process does.
+// listen listens on the address, which the named flag set.
 func (c *call) listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 	if err := c.checkAddress(flag, addr); err != nil {
 		return nil, err
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s %w; choose another address with %s", addr, errTaken, c.name(flag))
+		return nil, fmt.Errorf("%s is taken; choose another address with %s", addr, c.name(flag))
 	}
 	return ln, err
 }
