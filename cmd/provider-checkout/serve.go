@@ -105,21 +105,12 @@ func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net
 	if chosen := s.Terms.Chosen(); chosen != providerfile.ConsumerCredit {
 		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.Terms.Reason))
 	}
-	if private != nil && isPublic(private.Addr()) {
-		log.Warn("the public may reach the operator's listener, which asks for no key", slog.String("ops_addr", private.Addr().String()))
-	}
 	if s.deskListener != nil && s.DeskOIDCIssuer == "" {
 		log.Warn("the desk is open to whoever reaches it: there is no issuer", slog.String("desk_url", s.DeskURL))
 	}
 	if missing := s.lacking(); s.Terms.Profile != "" && len(missing) > 0 {
 		log.Warn("production would refuse these terms", slog.Any("missing", missing))
 	}
-}
-
-// isPublic reports whether more than the machine and private networks may reach an address.
-func isPublic(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && !tcp.IP.IsLoopback() && !tcp.IP.IsPrivate()
 }
 
 // assemble returns the site on an open store, with the systems outside of it.

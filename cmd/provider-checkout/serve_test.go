@@ -7,13 +7,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -120,36 +118,6 @@ type boundTo struct{ port int }
 func (b boundTo) Addr() net.Addr          { return &net.TCPAddr{Port: b.port} }
 func (boundTo) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (boundTo) Close() error              { return nil }
-
-func TestServeWarnsOfAnOperatorsListenerThatThePublicMayReach(t *testing.T) {
-	for addr, public := range map[string]bool{"0.0.0.0:0": true, "[::]:0": true, "192.0.2.1:0": true, "127.0.0.1:0": false, "[::1]:0": false,
-		"10.1.2.3:0": false, "[fd00::1]:0": false} {
-		if got := isPublic(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))); got != public {
-			t.Errorf("--ops-addr %s: public is %v, want %v", addr, got, public)
-		}
-	}
-	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	for addr, warns := range map[string]bool{"192.0.2.1:0": true, "127.0.0.1:0": false} {
-		var log strings.Builder
-		s := &server{call: &call{Env: variables(nil)}}
-		s.announce(t.Context(), httpserver.NewLog(&log), ln, elsewhere{ln, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))})
-		if strings.Contains(log.String(), "the public may reach the operator's listener") != warns {
-			t.Errorf("--ops-addr %s: warned is %v, want %v:\n%s", addr, !warns, warns, log.String())
-		}
-	}
-}
-
-// elsewhere is a listener that says that it has another address.
-type elsewhere struct {
-	net.Listener
-	addr net.Addr
-}
-
-func (l elsewhere) Addr() net.Addr { return l.addr }
 
 // Production refuses a secret in a file that every user of the machine can read, and the sandbox warns of it. A secret of
 // Kubernetes is a link to a file for the group.
