@@ -50,11 +50,7 @@ func (g *guard) identify(r *http.Request) (name, role string, err error) {
 	given, present := claims[g.Roles.Claim]
 	groups, readable := texts(given)
 	role = g.Roles.of(groups)
-	elsewhere, _ := claims["_claim_names"].(map[string]any) // OpenID Connect Core, section 5.6.2
 	switch you := "You are " + name + ". The claim “" + g.Roles.Claim + "” of your ID token"; {
-	case !present && elsewhere[g.Roles.Claim] != nil:
-		err = forbidden("roles_elsewhere", you+" is absent: there are too many groups, and the issuer names an address where they are. It must "+
-			"put the groups of this desk alone into the token.")
 	case !present:
 		err = forbidden("roles_absent", you+" is absent: the issuer must add it.")
 	case !readable:

@@ -73,17 +73,6 @@ func TestAPersonWithoutARoleIsToldWhy(t *testing.T) {
 	w.did(t)
 }
 
-// Of somebody in very many groups some issuers have an address in the token in the place of the groups.
-func TestGroupsThatAreElsewhereAreNamed(t *testing.T) {
-	w := newWorld(t)
-	b := w.with(w.token(map[string]any{"groups": nil, "_claim_names": map[string]any{"groups": "src1"},
-		"_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example/groups"}}}))
-	b.get(t, "/").is(t, http.StatusForbidden).has(t, "too many groups")
-	if logged := w.logged(); !strings.Contains(logged, `"error_code":"roles_elsewhere"`) {
-		t.Errorf("it is logged as %s", logged)
-	}
-}
-
 // A time may have a fraction of a second (RFC 7519, section 2).
 func TestTimesOfATokenMayHaveFractions(t *testing.T) {
 	w := newWorld(t)
