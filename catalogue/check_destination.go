@@ -50,14 +50,9 @@ func isVaried(secret string) bool {
 	secret = strings.TrimPrefix(secret, "whsec_")
 	// A text that is one part again and again is found in two of itself before its second begins.
 	repeats := strings.Index((secret + secret)[1:], secret)+1 < len(secret)
-	return HasVariety(secret) && !repeats
-}
-
-// HasVariety reports whether a secret has as many different bytes as a random text has.
-func HasVariety(secret string) bool {
 	distinct := make(map[byte]bool)
 	for i := range len(secret) {
 		distinct[secret[i]] = true
 	}
-	return len(distinct) >= minDistinct
+	return len(distinct) >= minDistinct && !repeats
 }
