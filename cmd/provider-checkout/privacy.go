@@ -8,10 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
@@ -30,7 +33,7 @@ type exportStudent struct {
 
 func (f *exportStudent) Run(ctx context.Context, c *call) error {
 	return c.onRecords(ctx, func(db records) error {
-		student, err := c.findStudent(ctx, operate.Operator{Store: db}, f.Email)
+		student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, f.Email)
 		if err != nil {
 			return err
 		}
@@ -79,13 +82,26 @@ func numbersOf(s operate.Student) (numbers []string) {
 	return numbers
 }
 
-// findStudent finds the student with an address, and says on stderr where nothing is on record.
-func (c *call) findStudent(ctx context.Context, operator operate.Operator, email string) (operate.Student, error) {
+// findStudent finds the student with an address, and says on stderr where nothing is on record, and which checkouts have another spelling
+// of the address: whose they are, its reader decides.
+func (c *call) findStudent(ctx context.Context, db records, operator operate.Operator, email string) (operate.Student, error) {
 	student, err := operator.Find(ctx, email)
-	if err == nil && len(student.Records) == 0 {
+	if err != nil {
+		return student, err
+	}
+	similar, err := db.Find(ctx, checkout.Query{Text: student.Email, Now: time.Now()}, maxHits)
+	if err != nil {
+		return student, fmt.Errorf("look for other spellings of the address: %w", err)
+	}
+	for _, h := range similar {
+		if !slices.ContainsFunc(student.Records, func(r checkout.CheckoutRecord) bool { return r.Checkout.ID == h.Checkout.ID }) {
+			fmt.Fprintf(c.Stderr, "checkout %s has another spelling of this address, and is left out\n", h.Checkout.ID)
+		}
+	}
+	if len(student.Records) == 0 {
 		fmt.Fprintln(c.Stderr, "nothing is on record under this address")
 	}
-	return student, err
+	return student, nil
 }
 
 // eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
@@ -98,7 +114,7 @@ type eraseStudent struct {
 
 func (f *eraseStudent) Run(ctx context.Context, c *call) error {
 	return c.operating(ctx, func(db records, operator operate.Operator) error {
-		student, err := c.findStudent(ctx, operator, f.Email)
+		student, err := c.findStudent(ctx, db, operator, f.Email)
 		if err != nil {
 			return err
 		}
