@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -54,6 +55,7 @@ func (w *writer) serve() {
 	for {
 		select {
 		case t := <-w.writes:
+			runtime.Gosched() // to the calls that are about to write
 			group := w.waiting([]*tx{t})
 			w.transaction(group)
 			for _, t := range group {
