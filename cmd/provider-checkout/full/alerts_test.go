@@ -122,6 +122,23 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 		firing(t, "1m", course(hour, hour), at("119m"))
 		firing(t, "1m", course(nothing(120)), at("119m"))
 	})
+	t.Run("outage: nothing is opened, or confirmed", func(t *testing.T) {
+		none := []string{`alertname="ProviderCheckoutNoConfirms"`, `alertname="ProviderCheckoutNoCreates"`}
+		firing(t, "1m", course(hour, hour, nothing(40)), at("126m"), at("130m", none...)) // within ten minutes
+		const week = 7 * 24 * 60
+		enrolments := func(phases ...phase) map[string]string {
+			all := course(phases...)
+			maps.DeleteFunc(all, func(name, _ string) bool {
+				return !strings.Contains(name, "_creates_total") && !strings.Contains(name, "_confirms_total")
+			})
+			return all
+		}
+		busyFor := func(minutes int) phase { return phase{quiet, busy, minutes} }
+		// At an hour at which nobody enrolled a week ago either, and on a day on which nobody has enrolled yet.
+		firing(t, "1m", enrolments(busyFor(60), nothing(week-60), busyFor(60), nothing(60)), at(fmt.Sprintf("%dm", week+110)))
+		firing(t, "1m", enrolments(busyFor(120), nothing(week)), at(fmt.Sprintf("%dm", week+60)))
+		firing(t, "1m", enrolments(busyFor(180), nothing(week-180), busyFor(60), nothing(60)), at(fmt.Sprintf("%dm", week+72), none...))
+	})
 	t.Run("outage: every confirm fails", func(t *testing.T) {
 		ready := m.setUp(t)
 		m.bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodGet, Path: "/mandates/*", Times: 1000})
@@ -179,7 +196,7 @@ func TestAlertsRingForWhatARunningServerExports(t *testing.T) {
 // ringEach has each alert ring that the other cases leave out, alone.
 func ringEach(t *testing.T, busy samples) {
 	const p = "provider_checkout_"
-	tried := map[string]bool{"NotReady": true, "Errors": true}
+	tried := map[string]bool{"NotReady": true, "Errors": true, "NoCreates": true, "NoConfirms": true}
 	for _, tt := range []struct {
 		alert, labels string
 		change        map[string]string
@@ -188,6 +205,7 @@ func ringEach(t *testing.T, busy samples) {
 		{"EventsWait", "", map[string]string{p + "outbox_oldest_pending_age_seconds": "61x120"}},
 		{"MandatesEnded", `status="cancelled"`, map[string]string{p + `mandates_ended_total{status="cancelled"}`: "0x100 1x20"}},
 		{"CRMWaits", "", map[string]string{p + "crm_oldest_age_seconds": "301x120"}},
+		{"EndsWait", "", map[string]string{p + "ends_oldest_age_seconds": "301x120"}},
 		{"CRMRefuses", "", map[string]string{p + "crm_refusals_total": "0+1x120"}},
 		{"NoPDF", "", map[string]string{p + `unprinted_total{provider="KOWHAI"}`: "0x100 1x20"}},
 		{"SignerEnds", "", map[string]string{p + "signer_not_after_timestamp_seconds": "2592000x120"}},
