@@ -126,7 +126,7 @@ func TestSecrets(t *testing.T) {
 	c := catalogue.Configuration{Provider: catalogue.Provider{Code: "KOWHAI", Environment: catalogue.Sandbox,
 		Destination: catalogue.Destination{URL: "https://kowhai.example", Secret: "whsec_hunter2"}}}
 	err := own.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
-		return []catalogue.Configuration{c}, nil, nil
+		return []catalogue.Configuration{c, {Provider: catalogue.Provider{Code: "TUI", Environment: catalogue.Sandbox}}}, nil, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -134,14 +134,14 @@ func TestSecrets(t *testing.T) {
 	openFails(t, place, options(one), "secret")
 	for i, secrets := range [][][]byte{{one, own.Secrets()[0]}, {one}, {two, one}, {two}} {
 		providers, err := open(t, place, options(secrets...)).Providers(t.Context())
-		if err != nil || len(providers) != 1 || providers[0].Destination.Secret != c.Provider.Destination.Secret {
+		if err != nil || len(providers) != 2 || providers[0].Destination.Secret != c.Provider.Destination.Secret {
 			t.Errorf("secrets %d: %+v, %v", i, providers, err)
 		}
 	}
 	openFails(t, place, options(one), "secret")
 	openFails(t, place, options(), "secret")
 	openFails(t, place, postgres.Options{Environment: catalogue.Production, Secrets: [][]byte{two}}, "sandbox")
-	if text := ask[string](t, shell(t, place), `SELECT concat(s, p) FROM store s, providers p`); strings.Contains(text, "hunter2") {
+	if text := ask[string](t, shell(t, place), `SELECT concat(s, p) FROM store s, providers p WHERE p.code = 'KOWHAI'`); strings.Contains(text, "hunter2") {
 		t.Errorf("on record is %s", text)
 	}
 }

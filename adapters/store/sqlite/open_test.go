@@ -224,7 +224,8 @@ func TestWebhookSecretsAreEncryptedUnderTheFirstSecret(t *testing.T) {
 	db := open(t, path, Options{})
 	must(t, db.ReplaceProviders(t.Context(), func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error) {
 		return []catalogue.Configuration{{Provider: catalogue.Provider{Code: "KOWHAI",
-			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: text}}}}, nil, nil
+			Destination: catalogue.Destination{URL: "https://hooks.example", Secret: text}}},
+			{Provider: catalogue.Provider{Code: "TUI"}}}, nil, nil
 	}))
 	own, err := os.ReadFile(path + ".secret")
 	must(t, err)

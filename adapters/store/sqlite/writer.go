@@ -55,7 +55,7 @@ func (w *writer) serve() {
 	for {
 		select {
 		case t := <-w.writes:
-			runtime.Gosched() // to the calls that are about to write
+			runtime.Gosched() // let calls that are about to write join the group
 			group := w.waiting([]*tx{t})
 			w.transaction(group)
 			for _, t := range group {
