@@ -81,8 +81,29 @@ func (s store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold
 
 func (s store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return s.write(ctx, "Settle "+l.Job.Ref(), func(ctx context.Context) error {
-		return s.p.world.model.extends(s.p, l, 0, s.Store.Settle(ctx, l, o))
+		err := s.Store.Settle(ctx, l, o)
+		if err == nil {
+			s.p.world.sawOutcome(l, o)
+		}
+		return s.p.world.model.extends(s.p, l, 0, err)
 	})
+}
+
+// outcomes names the outcomes of jobs that must occur.
+var outcomes = map[checkout.JobKind]map[checkout.JobState]string{
+	checkout.JobDeliver: {checkout.JobDone: "event delivered", checkout.JobFailed: "event failed"},
+	checkout.JobSync:    {checkout.JobDone: "CRM updated", checkout.JobPending: "CRM put off"},
+	checkout.JobNotify:  {checkout.JobDone: "notice sent", checkout.JobDropped: "notice dropped", checkout.JobFailed: "notice failed"},
+}
+
+// sawOutcome notes the outcome of a job. An event that its call left behind has had an earlier lease.
+func (w *world) sawOutcome(l checkout.Lease, o checkout.Outcome) {
+	if what := outcomes[l.Job.Kind][o.State]; what != "" {
+		w.saw(what)
+	}
+	if l.Job.Kind == checkout.JobDeliver && l.Token > 1 {
+		w.saw("recovery")
+	}
 }
 
 func (s store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
