@@ -103,7 +103,7 @@ func (d *diff) fields(what string, before, after []field) {
 	}
 }
 
-// field is a named value in the words of the provider file.
+// field is a named value, with its name in the provider file or "disabled".
 type field struct {
 	name    string
 	value   string

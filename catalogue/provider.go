@@ -36,7 +36,7 @@ type Provider struct {
 	Environment Environment
 	Active      bool
 	APIEnabled  bool
-	Disabled    bool // by an operator's act, until another enables it; a configuration does not say it
+	Disabled    bool // set and cleared by an operator; no configuration changes it
 	// EnrolmentOrigins may frame and open the hosted pages: https://host[:port], or http://localhost[:port] in the
 	// sandbox, which 127.0.0.1 is not. The service's own origin may not unless it is one of them.
 	EnrolmentOrigins []string

@@ -51,7 +51,7 @@ const (
 	CountRepeatedConfirm Count = "repeated confirm" // a confirm found the checkout confirmed
 	CountUnprinted       Count = "unprinted"        // a checkout was confirmed without a PDF
 
-	CountSyncRefused Count = "CRM refused" // the CRM refused an update, and is asked again
+	CountSyncRefused Count = "CRM refused" // the CRM refused an update, which is attempted again
 
 	// The mandate of a confirmed checkout has reached a dead status.
 	CountMandateFailed    Count = countMandate + "failed"

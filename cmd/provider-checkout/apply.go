@@ -92,7 +92,20 @@ func (c *call) change(ctx context.Context, command string, change operate.Change
 	if differences, revision, err = operator.Configure(ctx, command, change); err != nil {
 		return nil, "", fmt.Errorf("store the providers: %w", err)
 	}
-	return differences, revision, nil
+	return differences, revision, c.noteDisabled(ctx, db, change.Named)
+}
+
+// noteDisabled marks the providers that an operator has disabled, so that they are warned of.
+func (c *call) noteDisabled(ctx context.Context, db records, named []catalogue.Configuration) error {
+	providers, err := db.Providers(ctx)
+	for _, p := range providers {
+		for i := range named {
+			if named[i].Provider.Code == p.Code {
+				named[i].Provider.Disabled = p.Disabled
+			}
+		}
+	}
+	return err
 }
 
 // warn prints the valid parts of a provider's configuration that prevent it from being served.

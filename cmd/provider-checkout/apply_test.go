@@ -1,10 +1,13 @@
 package main
 
 import (
+	"crypto/rand"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -42,6 +45,14 @@ func TestApplyWarnsOfWhatCannotBeServed(t *testing.T) {
 	linked := strings.NewReplacer(`"name"`, `"account_id": "acc", "name"`, "http://", "https://").Replace(provider)
 	if _, said := o.does(t, "apply", "-f", proc.TempFile(t, linked)); said != "" {
 		t.Errorf("of a provider that can be served it says %q", said)
+	}
+	desk := operate.Operator{Store: o.open(t), By: "Ana", Now: time.Now, Rand: rand.Reader}
+	if err := desk.SetDisabled(t.Context(), "KOWHAI", true); err != nil {
+		t.Fatal(err)
+	}
+	_, said = o.does(t, "apply", "-f", proc.TempFile(t, linked))
+	if want := "provider KOWHAI was disabled by an operator: its calls are refused\n"; !strings.HasSuffix(said, want) {
+		t.Errorf("of a provider that was disabled it says %q, want %q", said, want)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // credential is a setting without a flag: other users of the machine can read flags.
 type credential struct {
 	variable string
-	meaning  string
-	open     bool // it is no secret, and may stand in the file of --config
+	meaning  string // for the error that it is missing
+	open     bool   // it is no secret, and may stand in the file of --config
 }
 
 // field returns the name of the setting in the file of --config.
@@ -100,7 +100,7 @@ func settingKinds() map[string]settingsfile.Kind {
 // settings has the origins of the settings of a call.
 type settings struct {
 	flags       map[string]*kong.Flag // of the command, by name
-	given       map[string]string     // the flags of the command line, by name, as they were written
+	given       map[string]string     // the flags of the command line, by name, with their values
 	configFile  string
 	config      map[string]settingsfile.Setting // that file, by the names of its fields
 	refused     map[string]bool                 // flags whose value in the file is not taken

@@ -182,7 +182,7 @@ func configured(ctx context.Context, crm *salesforce.CRM) ([]catalogue.Configura
 	return providerfile.ParseRecords(file, places, faults)
 }
 
-// organisationTimeout bounds a server's wait for each system outside of its store at its start.
+// organisationTimeout bounds a server's wait for the CRM at its start, and for an answer of the time-stamp authority.
 const organisationTimeout = 5 * time.Second
 
 // checkOrganisation returns an error if the organisation is for another environment. An organisation that does not answer is

@@ -74,7 +74,7 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 	go io.Copy(io.Discard, out) // the events
 	return runningDemo{guide, cancel, func() {
 		if code := <-ended; code != exitDone || stderr.Len() > 0 {
-			t.Errorf("status %d, stderr %q, want none", code, stderr.String())
+			t.Errorf("status %d, stderr %q, want no error output", code, stderr.String())
 		}
 	}}
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	keyVariable     = "PROVIDER_CHECKOUT_KEY"            // the API key of a provider
-	signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET" // that listen signs with
+	signingVariable = "PROVIDER_CHECKOUT_SIGNING_SECRET" // the secret that listen signs with
 )
 
 const (
@@ -133,6 +133,8 @@ func (l *listener) get(ctx context.Context, path string) (apiclient.Response, er
 			failure = err.Error()
 		case r.Status == http.StatusOK && r.JSON != nil:
 			return r, nil
+		case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
+			return r, fmt.Errorf("%s answers %s: %s", l.BaseURL, failure, r.String("error.message"))
 		case r.Status < 500 && r.Status != http.StatusTooManyRequests:
 			return r, fmt.Errorf("%s answers %s: is it a Provider Checkout? %s", l.BaseURL, failure, r.String("error.message"))
 		}

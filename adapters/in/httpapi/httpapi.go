@@ -43,7 +43,7 @@ type Options struct {
 	Rand    io.Reader        // for request ids; crypto/rand if nil
 }
 
-// Answered is a request that was answered, with nothing that a client can make up.
+// Answered describes a request that was answered. A client can invent no value of it.
 type Answered = web.Answered
 
 // New returns the handler of everything under the service's base URL.

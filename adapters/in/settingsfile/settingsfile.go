@@ -87,10 +87,10 @@ func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
 		return s, ""
 	case v.Kind != strictjson.String || v.Text == "":
 		return Setting{}, "must be a text"
-	case HasPassword(v.Text) && kind == Open:
+	case hasPassword(v.Text) && kind == Open:
 		return Setting{}, "holds a password, which does not belong into this file: put the whole into a variable or a file, and name that " +
 			"by env:NAME or file:PATH"
-	case HasPassword(v.Text):
+	case hasPassword(v.Text):
 		return Setting{}, "holds a password, which does not belong into this file"
 	}
 	return Setting{Text: v.Text}, ""
@@ -112,8 +112,8 @@ func list(v strictjson.Value) (s Setting, fault string) {
 	return Setting{Text: strings.Join(texts, ",")}, ""
 }
 
-// HasPassword reports whether a text is a URL with a password in it, or could be meant as one.
-func HasPassword(text string) bool {
+// hasPassword reports whether a text is a URL with a password in it, or could be meant as one.
+func hasPassword(text string) bool {
 	_, rest, isURL := strings.Cut(text, "://")
 	if !isURL {
 		return false

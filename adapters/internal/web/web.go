@@ -36,7 +36,7 @@ type Options struct {
 	Observe func(Answered)
 }
 
-// Answered is a request that was answered, with nothing that a client can make up.
+// Answered describes a request that was answered. A client can invent no value of it.
 type Answered struct {
 	Method string // of HTTP, or "other"
 	Route  string // of the handler, with {names} for its variables, or "other"

@@ -184,7 +184,7 @@ func document(n int) agreement.Document {
 func configuration(code string) catalogue.Configuration {
 	return catalogue.Configuration{
 		Provider: catalogue.Provider{
-			Code: code, Name: "Kōwhai Institute", AccountID: "acc-" + code, Environment: catalogue.Sandbox, Active: true, APIEnabled: true,
+			Code: code, Name: "Kōwhai Institute", AccountID: "acc-" + code, Environment: catalogue.Sandbox, Active: true, APIEnabled: true, Disabled: true,
 			EnrolmentOrigins: []string{"https://enrol.example", "https://a.example:8443"},
 			SuccessURL:       "https://enrol.example/done", CancelURL: "https://enrol.example/cancelled", RateLimit: 250,
 			Branding: catalogue.Branding{DisplayName: "Kōwhai", PrimaryColour: "#1f6f54", LogoURL: "https://enrol.example/logo.svg",

@@ -21,7 +21,7 @@ func configurationOnRecord() catalogue.Configuration {
 	return catalogue.Configuration{
 		Provider: catalogue.Provider{
 			Code: "KOWHAI", Name: "Kōwhai Institute", AccountID: "acc-kowhai", Environment: catalogue.Sandbox,
-			Active: true, APIEnabled: true, EnrolmentOrigins: []string{"https://enrol.kowhai.example"},
+			Active: true, APIEnabled: true, Disabled: true, EnrolmentOrigins: []string{"https://enrol.kowhai.example"},
 			SuccessURL:  "https://enrol.kowhai.example/done?a=1&b=2",
 			Branding:    catalogue.Branding{PrimaryColour: "#1f6f54"},
 			Destination: catalogue.Destination{URL: "https://hooks.kowhai.example/", Secret: "whsec_" + secretCanary},

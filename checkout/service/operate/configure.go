@@ -79,7 +79,7 @@ func (o Operator) changes(name string, before, after []catalogue.Configuration) 
 	return acts, nil
 }
 
-// SetDisabled refuses or accepts a provider's calls, until it is called again. Nothing is recorded if that is so already. ErrNoProvider
+// SetDisabled refuses or accepts a provider's calls. Nothing is recorded if that is so already. ErrNoProvider
 // if there is no such provider.
 func (o Operator) SetDisabled(ctx context.Context, code string, disabled bool) error {
 	name := "providers enable"
@@ -98,7 +98,7 @@ func (o Operator) SetDisabled(ctx context.Context, code string, disabled bool) e
 	return err
 }
 
-// On returns what is on record after the change, in the order of the provider codes. A provider that is disabled stays so.
+// On returns what is on record after the change, in the order of the provider codes. A provider that is disabled stays disabled.
 func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configuration, err error) {
 	if revision := catalogue.Revision(before); c.Expect != "" && c.Expect != revision {
 		return nil, fmt.Errorf("on record is revision %s: %w", revision, ErrOtherRevision)

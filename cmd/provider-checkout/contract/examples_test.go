@@ -63,7 +63,10 @@ var provoked = map[string]func(t *testing.T, s breakable) response{
 		return s.create(t, func(body string) string { return strings.ReplaceAll(body, "KOWHAI", "Kowhai") })
 	},
 	"PROVIDER_NOT_ENABLED": func(t *testing.T, s breakable) response {
-		s.Configure(t, strings.Replace(providers, `"active": true`, `"active": false`, 1))
+		s.Clock.Forward(5 * time.Second) // within which a running server sees it
+		if err := s.operator("complaint 12").SetDisabled(t.Context(), "KOWHAI", true); err != nil {
+			t.Fatal(err)
+		}
 		return s.create(t, nil)
 	},
 	"PROVIDER_NOT_FOUND": func(t *testing.T, s breakable) response {

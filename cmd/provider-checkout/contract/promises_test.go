@@ -31,12 +31,17 @@ func TestPromises(t *testing.T) {
 				t.Errorf("%s: there is no test %s", untested, place)
 			}
 			promises, untested = promises+1, ""
-		case untested != "":
-			t.Errorf("%s: the promise has no test", untested)
-			untested = ""
-		case line != "" && !strings.HasPrefix(line, "#"):
-			untested = line
+		default:
+			if untested != "" {
+				t.Errorf("%s: the promise has no test", untested)
+			}
+			if untested = line; strings.HasPrefix(line, "#") {
+				untested = ""
+			}
 		}
+	}
+	if untested != "" {
+		t.Errorf("%s: the promise has no test", untested)
 	}
 	t.Logf("%d promises:\n%s", promises, table)
 }

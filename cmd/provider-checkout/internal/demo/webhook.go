@@ -60,7 +60,7 @@ func (r *receiver) Send(ctx context.Context, to catalogue.Destination, d events.
 	if err == nil {
 		return r.sender.Send(ctx, to, d, attempt)
 	}
-	r.show(ctx, delivery{err: fmt.Errorf("%s of order %s, attempt %d: %w", d.Event.Name, d.Event.OrderID, attempt, err)})
+	r.show(ctx, delivery{err: fmt.Errorf("%s of checkout %s, attempt %d: %w", d.Event.Name, d.Event.CheckoutID, attempt, err)})
 	return err
 }
 
