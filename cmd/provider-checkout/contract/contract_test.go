@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -134,6 +135,32 @@ type forwarded struct {
 	*postgres.DB
 	t   testing.TB
 	url string
+}
+
+// Jobs waits, before it lists events, for the transactions of other tests on the same server: no list is ahead of one that is open.
+func (f forwarded) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	if filter.After != nil {
+		if err := f.awaitOlder(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return f.DB.Jobs(ctx, filter, limit)
+}
+
+// awaitOlder waits until the transactions that are open now have ended.
+func (f forwarded) awaitOlder(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, f.url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var next, oldest uint64
+	err = conn.QueryRow(ctx, `SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS text) AS bigint)`).Scan(&next)
+	for err == nil && oldest < next {
+		time.Sleep(time.Millisecond)
+		err = conn.QueryRow(ctx, `SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)`).Scan(&oldest)
+	}
+	return err
 }
 
 func (f forwarded) Forward(d time.Duration) {
