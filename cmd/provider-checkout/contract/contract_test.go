@@ -137,7 +137,7 @@ type forwarded struct {
 	url string
 }
 
-// Jobs waits, before it lists events, for the transactions of other tests on the same server: no list is ahead of one that is open.
+// Jobs waits, before it lists events, for the transactions of other tests on the same server: a list passes no open transaction.
 func (f forwarded) Jobs(ctx context.Context, filter checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	if filter.After != nil {
 		if err := f.awaitOlder(ctx); err != nil {
