@@ -103,9 +103,6 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 func (c *conn) reencrypt(ctx context.Context, b *batch) error {
 	providers, err := all(ctx, c, c.db.provider, selectProviders)
 	for _, p := range providers {
-		if p.Destination.Secret == "" {
-			continue
-		}
 		r, err := rows.OfProvider(p, c.db.encrypter)
 		if err != nil {
 			return err

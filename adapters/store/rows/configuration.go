@@ -38,7 +38,7 @@ const webhookSecret = "webhook/"
 
 // OfProvider returns the row of a provider.
 func OfProvider(p catalogue.Provider, e *secrets.Encrypter) (r Provider, err error) {
-	r.provider = p
+	r.provider, r.WebhookSecret = p, []byte{} // no column is NULL
 	if secret := p.Destination.Secret; secret != "" {
 		r.WebhookSecret, err = e.Encrypt([]byte(secret), webhookSecret+p.Code)
 	}

@@ -51,9 +51,6 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 func (db *DB) reencrypt(ctx context.Context, t *tx) {
 	list, err := all(ctx, t.conn, db.provider, selectProviders)
 	for _, p := range list {
-		if p.Destination.Secret == "" {
-			continue
-		}
 		r, encryptErr := rows.OfProvider(p, db.encrypter)
 		if err = errors.Join(err, encryptErr); err == nil {
 			t.exec(updateSecrets, r.WebhookSecret, p.Code)

@@ -124,7 +124,7 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}
-	for _, name := range []string{path, path + "-wal", path + "-shm", db.path + secretSuffix} { // somebody may have made them before Open
+	for _, name := range []string{path, path + "-wal", path + "-shm", db.path + secretSuffix} { // these may exist already
 		exposed, err := privatefile.Protect(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it

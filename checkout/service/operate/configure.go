@@ -79,8 +79,8 @@ func (o Operator) changes(name string, before, after []catalogue.Configuration) 
 	return acts, nil
 }
 
-// SetDisabled refuses or accepts a provider's calls. Nothing is recorded if that is so already. ErrNoProvider
-// if there is no such provider.
+// SetDisabled refuses or accepts a provider's calls. Nothing is recorded if that is so already. ErrNoProvider if there is no such
+// provider.
 func (o Operator) SetDisabled(ctx context.Context, code string, disabled bool) error {
 	name := "providers enable"
 	if disabled {
