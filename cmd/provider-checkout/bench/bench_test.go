@@ -3,11 +3,11 @@ package bench_test
 // The benchmark of this folder measures the service as its clients see it, over HTTP on the loopback interface, as a ratio of the most
 // that the machine allows (see floor), in one run:
 //
-//	go test -bench . ./cmd/provider-checkout/bench
+//	go test -bench Floor ./cmd/provider-checkout/bench
 //
 // For the service and for the floor it reports answers a second (/s), the 99th percentile of the latency (p99-ms) and the server's
 // CPU time for each answer (cpu-µs), and the service's as a multiple of the floor's (x-floor, cpu-x-floor). The CPU time of a
-// PostgreSQL server is not counted. It does not fail because it is slow.
+// PostgreSQL server is not counted. It does not fail because it is slow. The floor has no confirm: the service's is reported alone.
 
 import (
 	"bytes"
@@ -16,11 +16,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 )
 
@@ -43,7 +45,7 @@ const benchCreate = `{"provider":{"provider_code":"TUI","provider_order_id":"ORD
 	`"plan":{"payment_type":"interest_free_payment_plan","payment_frequency":"Weekly","number_of_instalments":52,` +
 	`"instalment_amount":53.65,"final_instalment_amount":53.87,"first_payment_date":"2027-02-01"}}`
 
-// BenchmarkAgainstTheFloor has creates, replays and gets on each kind of store, by 1, 16 and 64 clients.
+// BenchmarkAgainstTheFloor has creates, replays and gets on each kind of store, by 1, 16 and 64 clients, and confirms by 16.
 func BenchmarkAgainstTheFloor(b *testing.B) {
 	program := proc.Build(b)
 	for name, place := range map[string]func() string{
@@ -56,6 +58,7 @@ func BenchmarkAgainstTheFloor(b *testing.B) {
 			for _, call := range []string{"create", "replay", "get"} {
 				b.Run(call, func(b *testing.B) { compare(b, call, ours, floor) })
 			}
+			b.Run("confirm", func(b *testing.B) { confirm(b, ours) })
 		})
 	}
 }
@@ -101,6 +104,48 @@ func compare(b *testing.B, call string, ours, floor *contender) {
 			report(b, ours, floor)
 		})
 	}
+}
+
+// confirmed is the number of checkouts that are set up and confirmed.
+const confirmed = 800
+
+// confirm reports the speed of confirms, each with its PDF and signature.
+func confirm(b *testing.B, c *contender) {
+	for b.Loop() {
+		confirms := c.confirms(b)
+		c.clients = dial(b, c.addr, 16)
+		before := c.cpu()
+		r := goRound(b, c.clients, confirms, "200", time.Minute)
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(r.rate(), c.name+"/s")
+		b.ReportMetric(float64((c.cpu()-before).Microseconds())/confirmed, c.name+"-cpu-µs")
+	}
+}
+
+// confirms opens checkouts, has their payers set the direct debits up, and returns a confirm of each.
+func (c *contender) confirms(b *testing.B) errand {
+	b.Helper()
+	api := apiclient.New("http://"+c.addr, map[string]string{"TUI": c.key})
+	all := make(chan []byte, confirmed)
+	var payers sync.WaitGroup
+	for range 8 {
+		payers.Go(func() {
+			for range confirmed / 8 {
+				created, err := api.Create(b.Context(), "TUI", strings.Replace(benchCreate, "ORDER", benchOrder(c.orders.Add(1)), 1))
+				if err == nil {
+					err = apiclient.NewBrowser(api.HTTP).SetUp(b.Context(), created.SetupURL())
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				all <- c.request(http.MethodPost, created.CheckoutPath()+apiclient.ConfirmSuffix, created.ConfirmBody())
+			}
+		})
+	}
+	payers.Wait()
+	close(all)
+	return func([]byte) []byte { return <-all } // nil once all are taken
 }
 
 // begin connects the clients and warms the server up.
