@@ -62,7 +62,7 @@ func (f *faults) block(place string, b Block) {
 	f.text(place+".title", b.Title, maxTermLine, true)
 	before := len(*f)
 	f.text(place+".text", strings.ReplaceAll(b.Text, "\n", " "), maxBlockText, true) // no other control character is text
-	if len(*f) == before && len(Paragraphs(b.Text)) == 0 {
+	if len(*f) == before && len(Lines(b.Text)) == 0 {
 		f.add("%s.text must hold a visible character", place)
 	}
 }

@@ -1,6 +1,9 @@
 package agreement
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Section is a part of the agreement's text. It is read in the order of its fields,
 // each of which may be empty: the paragraphs, then the labelled values, then the table.
@@ -43,8 +46,22 @@ func number(sections []Section) []Section {
 	return sections
 }
 
-// Row is a labelled value. A value of several lines is the text of Paragraphs.
+// Row is a labelled value. A value of several lines has a paragraph on each: see Lines.
 type Row struct{ Label, Value string }
+
+// Lines returns the paragraphs of a text, which has one on each line that is not empty. A text of one line is a paragraph as it stands: it
+// may be a name or an identifier.
+func Lines(text string) (paragraphs []string) {
+	if text != "" && !strings.Contains(text, "\n") {
+		return []string{text}
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			paragraphs = append(paragraphs, line)
+		}
+	}
+	return paragraphs
+}
 
 // Table is a list of charges as text. Header, Foot and every row have the same number of
 // cells, each short enough for one line; the last cell is an amount.

@@ -50,7 +50,7 @@ type DisputeScheme struct {
 // Block is one term: the right to cancel, hardship, a dispute scheme.
 type Block struct {
 	Title string
-	Text  string // a line for each paragraph or item of a list; see Paragraphs
+	Text  string // a paragraph on each line; see Lines
 }
 
 // Limits of Terms.

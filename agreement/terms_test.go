@@ -111,30 +111,14 @@ func TestTermsCheck(t *testing.T) {
 	}
 }
 
-func TestParagraphs(t *testing.T) {
+func TestLines(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},
-		{"one", "one|"},
-		{"- an order id  of the provider's", "- an order id  of the provider's|"},
-		{"one\n\n two \nthree", "one|two|three|"},
-		{"to cancel:\n(a) write\n(b) pay\nthen wait", "to cancel:|[(a)/write (b)/pay]|then wait|"},
-		{"- write\n- pay\n\n- or not", "[•/write •/pay]|[•/or not]|"},
-		{"1. first\n2) second\n(iii) third", "[1./first 2)/second (iii)/third]|"},
-		{"-no mark\n10.00 is an amount", "-no mark|10.00 is an amount|"},
+		{"an order id  of the provider's", "an order id  of the provider's"},
+		{"one\n\n two \nthree", "one|two|three"},
 	} {
-		var got strings.Builder
-		for _, p := range agreement.Paragraphs(tt.text) {
-			if items := p.Items; len(items) > 0 {
-				var marked []string
-				for _, item := range items {
-					marked = append(marked, item.Mark+"/"+item.Text)
-				}
-				got.WriteString("[" + strings.Join(marked, " ") + "]")
-			}
-			got.WriteString(p.Text + "|")
-		}
-		if got.String() != tt.want {
-			t.Errorf("Paragraphs(%q) = %q, want %q", tt.text, got.String(), tt.want)
+		if got := strings.Join(agreement.Lines(tt.text), "|"); got != tt.want {
+			t.Errorf("Lines(%q) = %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }

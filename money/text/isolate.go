@@ -6,8 +6,8 @@ import (
 )
 
 // Isolate returns a line as HTML in which each of the names, which come from outside, is put in a <bdi>, so that a name that is
-// written from right to left does not reorder the words around it, and no browser translates it. A name has its language where that can be told. A blank name, such as
-// that of a person who was erased, counts for nothing.
+// written from right to left does not reorder the words around it, and no browser translates it. A blank name, such as that of a
+// person who was erased, counts for nothing.
 func Isolate(line string, names ...string) string {
 	var b strings.Builder
 	plain := 0 // start of the text that is not written yet
@@ -22,17 +22,9 @@ func Isolate(line string, names ...string) string {
 			i++
 			continue
 		}
-		b.WriteString(html.EscapeString(line[plain:i]) + bdi(name) + html.EscapeString(name) + "</bdi>")
+		b.WriteString(html.EscapeString(line[plain:i]) + `<bdi translate="no">` + html.EscapeString(name) + "</bdi>")
 		i += len(name)
 		plain = i
 	}
 	return b.String() + html.EscapeString(line[plain:])
-}
-
-// bdi returns the tag that begins a name.
-func bdi(name string) string {
-	if tag := Language(name); tag != "" {
-		return `<bdi lang="` + tag + `" translate="no">`
-	}
-	return `<bdi translate="no">`
 }

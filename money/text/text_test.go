@@ -157,15 +157,12 @@ func TestNormalizedTextStaysAsItIs(t *testing.T) {
 func TestNamesOfPeople(t *testing.T) {
 	var v struct {
 		Description string
-		Cases       []struct{ Script, Given, Family, Name, Language string }
+		Cases       []struct{ Script, Given, Family, Name string }
 	}
 	testdata.Read(t, "names.json", &v)
 	for _, c := range v.Cases {
 		if got := text.FullName(c.Given, c.Family); got != c.Name {
 			t.Errorf("FullName(%q, %q) = %q, want %q", c.Given, c.Family, got, c.Name)
-		}
-		if got := text.Language(c.Name); got != c.Language {
-			t.Errorf("Language(%q) = %q, want %q", c.Name, got, c.Language)
 		}
 		if fault := text.CheckName(c.Given); fault != "" || text.Normalize(c.Given) != c.Given {
 			t.Errorf("%q %s; Normalize gives %q", c.Given, fault, text.Normalize(c.Given))
@@ -181,14 +178,6 @@ func TestNamesOfPeople(t *testing.T) {
 	} {
 		if got := text.FullName(tt.given, tt.family); got != tt.want {
 			t.Errorf("FullName(%q, %q) = %q, want %q", tt.given, tt.family, got, tt.want)
-		}
-	}
-}
-
-func TestLanguageOfNoName(t *testing.T) {
-	for _, s := range []string{"", "Māia 李", "李 김", "12, 4", "Nguyễn"} {
-		if got := text.Language(s); got != "" {
-			t.Errorf("Language(%q) = %q", s, got)
 		}
 	}
 }

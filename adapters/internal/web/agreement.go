@@ -51,7 +51,7 @@ func (s AgreementSection) Isolated(paragraph string) template.HTML {
 	return Isolate(paragraph, s.names...)
 }
 
-// Shown returns the value of a row as HTML: paragraphs and lists, or a text that is isolated as a whole.
+// Shown returns the value of a row as HTML: paragraphs, or a text that is isolated as a whole.
 func (s AgreementSection) Shown(value string) template.HTML {
 	if len(agreement.Lines(value)) > 1 {
 		return Prose(value, s.names...)
@@ -95,24 +95,11 @@ func Contact(contact string) template.HTML {
 	return template.HTML(shown)
 }
 
-// Prose returns a text of an agreement as paragraphs and lists of HTML, in which names are isolated as Isolate does.
+// Prose returns a text of an agreement as paragraphs of HTML, in which names are isolated as Isolate does.
 func Prose(text string, names ...string) template.HTML {
 	var b strings.Builder
-	for _, p := range agreement.Paragraphs(text) {
-		if p.Text != "" {
-			b.WriteString("<p>" + string(Isolate(p.Text, names...)) + "</p>")
-			continue
-		}
-		b.WriteString("<ul>")
-		for _, item := range p.Items {
-			mark := ""
-			if item.Mark != agreement.Bullet {
-				mark = " class=\"marked\""
-				item.Text = item.Mark + " " + item.Text
-			}
-			b.WriteString("<li" + mark + ">" + string(Isolate(item.Text, names...)) + "</li>")
-		}
-		b.WriteString("</ul>")
+	for _, paragraph := range agreement.Lines(text) {
+		b.WriteString("<p>" + string(Isolate(paragraph, names...)) + "</p>")
 	}
 	return template.HTML(b.String())
 }

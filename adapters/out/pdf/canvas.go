@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
@@ -16,7 +15,8 @@ const (
 	footer      = 281.0
 	pageWidth   = 210.0
 	pageHeight  = 297.0
-	edge        = 3.0 // of the provider's colour, along the top
+	edge        = 3.0         // of the provider's colour, along the top
+	valuesAt    = left + 42.0 // the left edge of the values of labelled rows
 )
 
 var (
@@ -39,7 +39,6 @@ type canvas struct {
 	marked    marking     // the piece of content that is open on the page
 	used      used        // what is set on the page
 	y         float64     // top of the next line
-	valuesAt  float64     // the left edge of the values of labelled rows, and of the second of two rows in one line halfway
 	missing   bool        // a character that the fonts lack was written
 	noted     bool        // what stands for such a character is explained
 	accent    colour.RGB  // the provider's, as it can be read on white
@@ -58,13 +57,6 @@ type style struct {
 // firstEmbedded is the number in the name of the first font that a document makes for itself, after the common fonts.
 const firstEmbedded = 3
 
-// scales are the sizes in which a document is tried, the largest first. The text is 9 points high, or down to 8 and its lines closer
-// where that saves a page or keeps the last one from being nearly empty.
-var scales = [...]scale{{1, 1}, {0.945, 1}, {0.89, 1}, {0.89, 0.92}}
-
-// scale is the size of the type, and the height of its lines in that size.
-type scale struct{ size, height float64 }
-
 // bookmark is an entry of the outline: a title, and the index and the place on it, in points, of its page.
 type bookmark struct {
 	title string
@@ -72,41 +64,26 @@ type bookmark struct {
 	y     float64
 }
 
-// filled reports whether the last page of a document is more than nearly empty.
-func (c *canvas) filled() bool { return len(c.pages) == 1 || c.y > top+(bottom-top)/3 }
-
-// least returns the number of pages that a document, which is drawn in full size, has at least in another scale: its lines are fewer as
-// their type is smaller, and closer to each other.
-func (c *canvas) least(s scale) int {
-	length := float64(len(c.pages)-1) + (c.y-top)/(bottom-top)
-	const rounded = 0.97 // a paragraph has whole lines
-	return int(math.Ceil(length * s.size * s.size * s.height * rounded))
-}
-
-// newCanvas begins a document about an agreement in one of scales, with one empty page. Its bytes depend on nothing but the text.
-func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale scale) *canvas {
+// newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but the text.
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
 	}
 	accent = accent.Text()
-	scaled := func(face *face, size, height float64, col colour.RGB) style {
-		return style{face, size * scale.size, height * scale.size * scale.height, col}
-	}
 	c := &canvas{
 		shaper:      shaper,
 		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
 		structure:   newStructure(),
-		valuesAt:    left + 42*scale.size,
 		accent:      accent,
 		title:       style{bold, 18, 9.5, colour.Black},
-		heading:     scaled(bold, 12, 6.8, accent),
-		body:        scaled(regular, 9, 4.4, colour.Black),
-		label:       scaled(regular, 9, 4.4, grey),
-		strong:      scaled(bold, 9, 4.4, colour.Black),
+		heading:     style{bold, 12, 6.8, accent},
+		body:        style{regular, 9, 4.4, colour.Black},
+		label:       style{regular, 9, 4.4, grey},
+		strong:      style{bold, 9, 4.4, colour.Black},
 		small:       style{regular, 7.5, 4, grey},
-		glance:      scaled(regular, 10, 5.5, colour.Black),
-		glanceLabel: scaled(bold, 9, 5.5, colour.Black),
+		glance:      style{regular, 10, 5.5, colour.Black},
+		glanceLabel: style{bold, 9, 5.5, colour.Black},
 	}
 	c.newPage()
 	return c
@@ -115,11 +92,7 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale
 // document draws an agreement with these sections.
 func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
 	for i, section := range sections {
-		tail := 0.0
-		if i == len(sections)-2 {
-			tail = c.tail(sections[i+1])
-		}
-		c.drawSection(section, i == 0, tail)
+		c.drawSection(section, i == 0)
 	}
 	c.drawFooters(a.Foot())
 }

@@ -240,8 +240,6 @@ func (c *checker) tree() {
 			c.must(columns == 0 || columns == width, "15-… a row of %v columns in a table of %v", width, columns)
 			columns = width
 		case "Span":
-			lang, _ := c.dict(e)["Lang"].(text)
-			c.must(regexp.MustCompile(`^[a-z]{2,3}(-[A-Z][a-z]{3})?$`).Match(lang), "11-… a span in the language %q", lang)
 		case "TH":
 			c.must(attributes["O"] == name("Table") && (attributes["Scope"] == name("Row") || attributes["Scope"] == name("Column")), "15-003 TH without Scope")
 			if slices.Contains(path, "THead") {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
-	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
 // What is drawn and is no part of the text: a reader that does not see the page leaves it out.
@@ -80,16 +79,13 @@ func (c *canvas) drawText(st style, x, y float64, line string) {
 		c.drawCommon(st, x, y, line)
 		return
 	}
-	outer := c.drawn
 	for _, r := range c.shaper.runs(st.face, line) {
 		at := x + float64(r.at)*st.size/1000
 		if r.source == nil {
 			c.drawCommon(st, at, y, r.text)
 			continue
 		}
-		c.drawn.element = outer.element.inLanguage(text.Language(r.text))
 		c.drawGlyphs(st, at, y, r)
-		c.drawn = outer
 	}
 }
 

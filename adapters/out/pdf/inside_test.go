@@ -90,7 +90,7 @@ func TestWrapLosesNothingAndFits(t *testing.T) {
 
 func TestWrapBreaksANameWithoutSpaces(t *testing.T) {
 	c := newDocument(t)
-	lines := c.wrap(c.body, strings.Repeat("W", 255), right-c.valuesAt)
+	lines := c.wrap(c.body, strings.Repeat("W", 255), right-valuesAt)
 	if len(lines) < 5 || len(lines) > 10 {
 		t.Errorf("255 letters W take %d lines: %q", len(lines), lines)
 	}
@@ -168,7 +168,7 @@ func newPrinter(t testing.TB) *Printer {
 func newDocument(t *testing.T) *canvas {
 	t.Helper()
 	p := newPrinter(t)
-	return newCanvas(p.regular, p.bold, newShaper(p.regular.others), accepted(), scales[0])
+	return newCanvas(p.regular, p.bold, newShaper(p.regular.others), accepted())
 }
 
 // accepted is the least agreement that can be rendered.

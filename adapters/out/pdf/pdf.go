@@ -104,21 +104,7 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 	if err != nil {
 		return nil, err
 	}
-	draw := func(scale scale) *canvas {
-		c := newCanvas(p.regular, p.bold, press.shaper, a, scale)
-		c.document(a, sections)
-		return c
-	}
-	full := draw(scales[0])
-	best := full
-	for _, scale := range scales[1:] {
-		if best.filled() && full.least(scale) >= len(best.pages) { // it saves no page
-			continue
-		}
-		c := draw(scale)
-		if c.filled() && (!best.filled() || len(c.pages) < len(best.pages)) {
-			best = c
-		}
-	}
-	return press.document(best, a, a.Facts(), p.signer.room()), nil
+	c := newCanvas(p.regular, p.bold, press.shaper, a)
+	c.document(a, sections)
+	return press.document(c, a, a.Facts(), p.signer.room()), nil
 }

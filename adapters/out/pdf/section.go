@@ -5,12 +5,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
-// halfway is the distance from the first of two rows in one line to the second, in millimetres.
-const halfway = (right - left) / 2
-
-// drawSection draws sec in the order in which it is read; first is the one with the document's title. The height of what must
-// stand with its end, which is the end of the document, is tail.
-func (c *canvas) drawSection(sec agreement.Section, first bool, tail float64) {
+// drawSection draws sec in the order in which it is read; first is the one with the document's title.
+func (c *canvas) drawSection(sec agreement.Section, first bool) {
 	if sec.AtAGlance {
 		c.drawBox(sec)
 		c.noteMissing()
@@ -21,7 +17,7 @@ func (c *canvas) drawSection(sec agreement.Section, first bool, tail float64) {
 	for _, p := range sec.Paragraphs {
 		c.drawParagraph(p)
 	}
-	c.drawRows(rows, tail)
+	c.drawRows(rows)
 	if !sec.Table.IsZero() {
 		c.drawTable(sec.Table)
 	}
@@ -30,20 +26,6 @@ func (c *canvas) drawSection(sec agreement.Section, first bool, tail float64) {
 
 // together is the most that is kept on one page although it is several things.
 const together = (bottom - top) / 2
-
-// tail returns the height of the last section, if it is so short that it must not stand on a page of its own, or else 0.
-func (c *canvas) tail(sec agreement.Section) float64 {
-	missing := c.missing
-	defer func() { c.missing = missing }() // nothing is written yet
-	height := c.headHeight(sec, false)
-	for _, r := range c.layRows(sec) {
-		height += r.height
-	}
-	if !sec.Table.IsZero() || height > together {
-		return 0
-	}
-	return height
-}
 
 // headHeight returns the height of the title and the paragraphs of a section.
 func (c *canvas) headHeight(sec agreement.Section, first bool) float64 {
@@ -93,7 +75,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 	values := make([][]string, len(sec.Rows))
 	height := pad + title.height
 	for i, r := range sec.Rows {
-		values[i] = c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-c.valuesAt)
+		values[i] = c.wrap(c.glance, c.clean(c.glance, r.Value), right-pad-valuesAt)
 		height += float64(len(values[i])) * c.glanceLabel.height
 	}
 	c.y += 2
@@ -107,7 +89,7 @@ func (c *canvas) drawBox(sec agreement.Section) {
 		c.as(labelled)
 		c.drawText(st, left+pad, y, label)
 		c.as(valued)
-		c.drawText(c.glance, c.valuesAt, y, value)
+		c.drawText(c.glance, valuesAt, y, value)
 	}
 	draw(title, sec.Title, "", c.structure.document.add("H2", ""), nil)
 	list := c.structure.document.add("L", ofTerms)

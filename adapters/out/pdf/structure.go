@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // element is a node of the structure tree: what a part of the content is, for readers that do not see the page.
 type element struct {
 	kind       string // a standard structure type of PDF: "H1", "P", "TD"
 	attributes string // in the language of PDF; optional
-	language   string // where it is not that of the document
 	parent     *element
 	kids       []kid
 	number     int // of its object, once the tree is written
@@ -30,22 +28,6 @@ const (
 	ofTerms  = "<</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
 )
 
-// numbering returns the attributes of a list whose first item has this mark.
-func numbering(mark string) string {
-	how := "LowerAlpha"
-	switch first := strings.TrimLeft(mark, "("); {
-	case strings.HasPrefix(first, "•"):
-		how = "Disc"
-	case strings.ContainsAny(first, "0123456789"):
-		how = "Decimal"
-	case strings.ContainsAny(first, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
-		how = "UpperAlpha"
-	case strings.HasPrefix(first, "i"):
-		how = "LowerRoman"
-	}
-	return "<</O /List /ListNumbering /" + how + ">>"
-}
-
 // spanning returns the attributes of a header of its row that is so many columns wide.
 func spanning(columns int) string {
 	return "<</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
@@ -56,16 +38,6 @@ func (e *element) add(kind, attributes string) *element {
 	child := &element{kind: kind, attributes: attributes, parent: e}
 	e.kids = append(e.kids, kid{element: child})
 	return child
-}
-
-// inLanguage returns the element for text of e in a language: e itself for that of the document.
-func (e *element) inLanguage(tag string) *element {
-	if e == nil || tag == "" {
-		return e
-	}
-	span := e.add("Span", "")
-	span.language = tag
-	return span
 }
 
 // structure is the structure tree of a document that is being drawn.
@@ -111,9 +83,6 @@ func (e *element) write(p *press, parent int, pages []int) {
 	b := fmt.Appendf(nil, "<</S /%s /P %d 0 R", e.kind, parent)
 	if e.attributes != "" {
 		b = fmt.Appendf(b, " /A %s", e.attributes)
-	}
-	if e.language != "" {
-		b = fmt.Appendf(b, " /Lang (%s)", e.language)
 	}
 	home := -1 // the page of the first piece of content
 	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {

@@ -302,13 +302,13 @@ func TestNoNameReordersTheWordsAroundIt(t *testing.T) {
 	}
 }
 
-// A program that reads aloud changes its voice for a name in another script, which does not reorder the words around it either.
-func TestAPageSaysTheLanguageOfNames(t *testing.T) {
+// A name in another script does not reorder the words around it.
+func TestAPageIsolatesNames(t *testing.T) {
 	s := setup()
 	s.Provider.Name, s.Page = "Rimu", "https://pay.example/Rimu"
 	s.Course, s.Terms.Authority.Initiator = "دبلوم <إدارة>", "Kānuka"
 	page := write(t, s).HTML
-	for _, want := range []string{`for <bdi lang="ar" translate="no">دبلوم &lt;إدارة&gt;</bdi> at <bdi translate="no">Rimu</bdi>.`, `from <bdi translate="no">Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
+	for _, want := range []string{`for <bdi translate="no">دبلوم &lt;إدارة&gt;</bdi> at <bdi translate="no">Rimu</bdi>.`, `from <bdi translate="no">Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s:\n%s", want, page)
 		}
