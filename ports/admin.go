@@ -51,7 +51,7 @@ type Desk interface {
 	Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error)
 
 	// Export passes everything to visit in one read snapshot: configurations in the order of their codes, then keys, then checkouts,
-	// each in the order of their creation, by CreatedAt and then by their ids. With an e-mail address it passes nothing but the
+	// each in the order of their creation. With an e-mail address it passes nothing but the
 	// checkouts of the student who has it, the letters A to Z in any case. However many there are, memory is bounded. An error of visit
 	// ends it and is returned as it is.
 	Export(ctx context.Context, email string, visit checkout.Visitor) error

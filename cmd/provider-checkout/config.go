@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/settingsfile"
-	"github.com/provider-checkout/provider-checkout/adapters/store/privatefile"
 )
 
 // credential is a setting without a flag: other users of the machine can read flags.
@@ -267,23 +266,6 @@ func (c *call) resolve(from source) (secretList, error) {
 		return secretList{from.Text, ",", from.name}, nil
 	}
 	return secretList{}, nil
-}
-
-// exposedFiles returns the files with secrets that every user of the machine can read, each after the setting that names it.
-func (c *call) exposedFiles() (exposed []string) {
-	variables := []string{variableOf("store")}
-	for _, setting := range credentials() {
-		if !setting.open {
-			variables = append(variables, setting.variable)
-		}
-	}
-	for _, variable := range variables {
-		from, _ := c.source(variable)
-		if open, err := privatefile.IsExposed(from.File); from.File != "" && err == nil && open {
-			exposed = append(exposed, from.name+": "+from.File)
-		}
-	}
-	return exposed
 }
 
 // required returns the value of a credential, or an error that says that it is missing.

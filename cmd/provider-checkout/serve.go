@@ -73,11 +73,7 @@ func (s *server) serve(ctx context.Context) error {
 	defer lines.Flush(time.Second)
 	outside.metrics.ObserveLog(lines.Lost)
 	log := httpserver.NewLog(lines)
-	for _, file := range s.exposedFiles() {
-		log.Warn("every user of this machine can read a secret: production refuses that", slog.String("file", file))
-	}
-	protected := func(path string) { log.Warn("file made private: everybody could open it", slog.String("file", path)) }
-	db, err := s.open(ctx, opening{environment: s.Environment, onExposed: protected})
+	db, err := s.open(ctx, opening{environment: s.Environment})
 	if err != nil {
 		return err
 	}
@@ -214,10 +210,6 @@ func (s *server) outside() (outside, error) {
 		}
 	}
 	if s.Environment == catalogue.Production {
-		for _, file := range s.exposedFiles() {
-			reasons = append(reasons, fmt.Errorf("%s can be read by every user of this machine: take the right from them (chmod o= FILE; of a "+
-				"Kubernetes secret, defaultMode 0440 with fsGroup)", file))
-		}
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -118,41 +116,3 @@ type boundTo struct{ port int }
 func (b boundTo) Addr() net.Addr          { return &net.TCPAddr{Port: b.port} }
 func (boundTo) Accept() (net.Conn, error) { return nil, net.ErrClosed }
 func (boundTo) Close() error              { return nil }
-
-// Production refuses a secret in a file that every user of the machine can read, and the sandbox warns of it. A secret of
-// Kubernetes is a link to a file for the group.
-func TestSecretsThatEveryUserCanRead(t *testing.T) {
-	folder := openFolder(t)
-	path, link := filepath.Join(folder, "secret"), filepath.Join(folder, "link")
-	if err := errors.Join(os.WriteFile(path, []byte("0123456789abcdef0123456789abcdef"), 0o600), os.Symlink(path, link)); err != nil {
-		t.Fatal(err)
-	}
-	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o440: false, 0o644: true} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		env := []string{secretFileVariable + "=" + link}
-		got := try(t, env, "", "serve", "--environment", "production", "--store", "sqlite:"+filepath.Join(folder, "none.db"))
-		if refused := strings.Contains(got.stderr, secretFileVariable+": "+link+" can be read by every user"); refused != exposed {
-			t.Errorf("mode %v in production: refused is %v, want %v: %s", mode, refused, exposed, got.stderr)
-		}
-		store := "sqlite:" + filepath.Join(t.TempDir(), "records.db")
-		ctx, cancel := context.WithCancel(t.Context())
-		var log strings.Builder
-		cancel() // it starts, and drains at once
-		run(ctx, []string{"serve", "--addr", "127.0.0.1:0", "--store", store}, variables(env), nil, io.Discard, &log)
-		if warned := strings.Contains(log.String(), "every user of this machine can read a secret"); warned != exposed {
-			t.Errorf("mode %v in the sandbox: warned is %v, want %v: %s", mode, warned, exposed, log.String())
-		}
-	}
-}
-
-// openFolder returns a folder that every user of the machine can pass.
-func openFolder(t *testing.T) string {
-	t.Helper()
-	folder := t.TempDir()
-	if err := errors.Join(os.Chmod(folder, 0o755), os.Chmod(filepath.Dir(folder), 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}

@@ -35,7 +35,6 @@ type records interface {
 type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
 	mustExist   bool                  // so that a mistyped path does not create an empty store
-	onExposed   func(path string)
 }
 
 // open opens the store, and creates it if it does not exist, unless it must.
@@ -63,8 +62,7 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: how.environment, MustExist: how.mustExist,
 			Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, Rand: rand.Reader,
-		OnExposed: how.onExposed})
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, Rand: rand.Reader})
 }
 
 // onRecords does the work of a command on the open store, which must exist.

@@ -41,14 +41,9 @@ func (s *Store) named(word string, since time.Time) func(*row) bool {
 	searched := func(r *row) bool {
 		return !r.checkout.Setup.Consent.IsZero() || !r.checkout.CreatedAt.Before(stored(since))
 	}
-	job := func(r *row) bool {
-		return slices.ContainsFunc(s.of[r.checkout.ID], func(j *job) bool { return j.ID == word })
-	}
 	switch address := text.FoldEmail(word); {
 	case word == "":
 		return func(*row) bool { return true }
-	case strings.HasPrefix(word, "evt_"):
-		return job
 	case strings.ContainsRune(word, '@'):
 		return func(r *row) bool { return searched(r) && strings.HasSuffix(r.checkout.Student.Search(), " "+address) }
 	}

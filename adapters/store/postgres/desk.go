@@ -14,9 +14,6 @@ const (
 	selectHits  = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts WHERE ($1 = '' OR provider_code = $1)`
 	newestFirst = ` ORDER BY created_ms DESC, id DESC LIMIT $2`
 	findAll     = selectHits + newestFirst
-	findEvent   = selectHits + ` AND (provider_code, id) IN (
-		SELECT provider_code, checkout_id FROM jobs WHERE id = $3 AND state <> 'pending' AND kind IN ('deliver', 'notify')
-		UNION SELECT provider_code, checkout_id FROM jobs WHERE id = $3 AND state = 'pending' AND kind = 'deliver')` + newestFirst
 
 	// Students whose payer has not begun are searched for a few days: most of them are nobody's question, and an index of them all would
 	// be written by each create.
@@ -83,8 +80,6 @@ func question(q checkout.Query, limit int) (query string, args []any) {
 	switch {
 	case word == "":
 		return findAll, args[:2]
-	case strings.HasPrefix(word, "evt_"):
-		return findEvent, args
 	case strings.ContainsRune(word, '@'):
 		return findAddress, []any{q.ProviderCode, limit, " " + text.FoldEmail(word), since}
 	}

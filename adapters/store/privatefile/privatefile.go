@@ -1,5 +1,5 @@
-// Package privatefile makes files that only their owner may open, and finds files that others may read. A file that it makes is
-// complete or not there at all, also after a kill and after a loss of power.
+// Package privatefile makes files that only their owner may open. A file is complete or not there at all, also after a kill and after a
+// loss of power.
 package privatefile
 
 import (
@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -72,12 +71,9 @@ func (f *File) rename(name string) error {
 	return syncFolder(filepath.Dir(name))
 }
 
-// Write writes a file. The error is fs.ErrExist if there is one. No other process may write it at once: a temporary name that a killed
-// process has left is used again.
+// Write writes a file. The error is fs.ErrExist if there is one.
 func Write(name string, data []byte) error {
-	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+suffix)
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	return fill(&File{File: f}, err, data, name, (*File).Publish)
+	return write(name, data, (*File).Publish)
 }
 
 // Replace writes a file, also in the place of another. If it fails, that is as it was. Its error does not name a temporary file.
@@ -89,8 +85,7 @@ func Replace(name string, data []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	f, err := New(filepath.Dir(name))
-	err = fill(f, err, data, name, (*File).rename)
+	err = write(name, data, (*File).rename)
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {
 		err = cause
 	}
@@ -100,8 +95,9 @@ func Replace(name string, data []byte) error {
 	return nil
 }
 
-// fill writes data to a new file, unless that could not be made, and gives it its name.
-func fill(f *File, err error, data []byte, name string, publish func(*File, string) error) error {
+// write writes a new file and gives it its name.
+func write(name string, data []byte, publish func(*File, string) error) error {
+	f, err := New(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -120,32 +116,11 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Protect keeps everybody but a file's owner and group from opening it, and reports whether they could. That the group may is its
-// owner's decision.
-func Protect(path string) (exposed bool, err error) {
+// Protect keeps everybody but a file's owner and group from opening it. That the group may is its owner's decision.
+func Protect(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
-		return false, err
+		return err
 	}
-	return true, os.Chmod(path, info.Mode().Perm()&^0o007)
-}
-
-// IsExposed reports whether users of the machine who are neither the owner nor of the group of a file can open it: the modes of the
-// file and of all folders above it let them.
-func IsExposed(path string) (bool, error) {
-	path, err := filepath.Abs(path)
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
-	if err != nil {
-		return false, err
-	}
-	info, err := os.Stat(path)
-	exposed := err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o006 != 0
-	for exposed && !strings.HasSuffix(path, string(filepath.Separator)) {
-		path = filepath.Dir(path)
-		info, err = os.Stat(path)
-		exposed = err == nil && info.Mode().Perm()&0o001 != 0
-	}
-	return exposed, err
+	return os.Chmod(path, info.Mode().Perm()&^0o007)
 }

@@ -49,8 +49,7 @@ func TestAFileHasItsNameOnceItIsPublished(t *testing.T) {
 func TestATakenNameStaysAsItIs(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
-	// A process that was killed has left a longer text under the temporary name.
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, ".file.partial"), []byte("first, or more"), 0o600), Write(path, []byte("first"))); err != nil {
+	if err := Write(path, []byte("first")); err != nil {
 		t.Fatal(err)
 	}
 	f, err := New(folder)
@@ -103,40 +102,5 @@ func TestAbandonedNamesAreRemoved(t *testing.T) {
 	}
 	if left := names(t, folder); len(left) != 2 || left[0] != ".2.partial" || left[1] != "backup.db" {
 		t.Errorf("%q are left", left)
-	}
-}
-
-func TestIsExposed(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "secrets")
-	path, link := filepath.Join(folder, "secret"), filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(path, nil, 0o600), os.Symlink(path, link)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Dir(folder), 0o755); err != nil { // and those above it are the system's
-		t.Fatal(err)
-	}
-	if above := filepath.Dir(filepath.Dir(folder)); os.Chmod(above, 0o755) != nil {
-		t.Skip("the folders above are not this user's")
-	}
-	for _, tt := range []struct {
-		name         string
-		folder, file fs.FileMode
-		exposed      bool
-	}{
-		{"the owner alone", 0o755, 0o600, false},
-		{"the group of Kubernetes", 0o777, 0o440, false},
-		{"everybody", 0o755, 0o644, true},
-		{"everybody may write", 0o755, 0o602, true},
-		{"in a folder of the owner's", 0o700, 0o644, false},
-		{"in a folder that can be passed", 0o711, 0o444, true},
-	} {
-		if err := errors.Join(os.Chmod(folder, tt.folder), os.Chmod(path, tt.file)); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{path, link} {
-			if got, err := IsExposed(name); got != tt.exposed || err != nil {
-				t.Errorf("%s: IsExposed = %v, %v; want %v", tt.name, got, err, tt.exposed)
-			}
-		}
 	}
 }

@@ -14,20 +14,14 @@ import (
 
 // The queries of Find take a provider (” for all) and a limit first.
 const (
-	// The newest are sorted by time and id: the first query finds the place from which on they are enough.
 	findNewest = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
-		WHERE (?1 = '' OR provider_code = ?1) AND place >= coalesce((SELECT min(place) >> 16 << 16 FROM (
-			SELECT place FROM checkouts WHERE ?1 = '' OR provider_code = ?1 ORDER BY place DESC LIMIT ?2)), 0)
-		ORDER BY created_ms DESC, id DESC LIMIT ?2`
+		WHERE ?1 = '' OR provider_code = ?1 ORDER BY place DESC LIMIT ?2`
 
 	// findWord takes a word, its provider if it is a checkout's id, the word in capitals, the first and the last beginning of a name, and
 	// the first place of the last days.
-	findWord = `WITH RECURSIVE codes (code) AS (
-			SELECT min(provider_code) FROM checkouts
-			UNION ALL SELECT (SELECT min(provider_code) FROM checkouts WHERE provider_code > code) FROM codes WHERE code IS NOT NULL),
-		found (place) AS (
+	findWord = `WITH found (place) AS (
 			SELECT place FROM checkouts WHERE provider_code = ?4 AND id = ?3
-			UNION SELECT c.place FROM codes CROSS JOIN checkouts AS c ON c.provider_code = code AND c.provider_order_id = ?3
+			UNION SELECT place FROM checkouts WHERE provider_order_id = ?3
 			UNION SELECT place FROM checkouts WHERE billing_request_id = ?3 AND billing_request_id <> ''
 			UNION SELECT place FROM checkouts WHERE mandate_id = ?3 AND mandate_id <> ''
 			UNION SELECT c.place FROM agreements AS a JOIN checkouts AS c ON c.provider_code = a.provider_code AND c.id = a.checkout_id
@@ -35,22 +29,14 @@ const (
 			UNION SELECT place FROM checkouts WHERE consent <> '' AND search >= ?6 AND search < ?7
 			UNION SELECT place FROM checkouts WHERE place >= ?8 AND consent = '' AND search >= ?6 AND search < ?7)
 		SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
-		WHERE place IN (SELECT place FROM found) AND (?1 = '' OR provider_code = ?1)
-		ORDER BY created_ms DESC, id DESC LIMIT ?2`
+		WHERE place IN (SELECT place FROM found) AND (?1 = '' OR provider_code = ?1) ORDER BY place DESC LIMIT ?2`
 
 	// findAddress takes an address behind a space, and the first place of the last days.
 	findAddress = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
 		WHERE place IN (SELECT place FROM checkouts INDEXED BY checkouts_search WHERE consent <> '' AND substr(search, -length(?3)) = ?3
 			UNION SELECT place FROM checkouts WHERE place >= ?4 AND consent = '' AND substr(search, -length(?3)) = ?3)
 			AND (?1 = '' OR provider_code = ?1)
-		ORDER BY created_ms DESC, id DESC LIMIT ?2`
-
-	findEvent = `SELECT ` + rows.CheckoutColumns + `, created_ms, '' FROM checkouts
-		WHERE (provider_code, id) IN (
-				SELECT provider_code, checkout_id FROM jobs WHERE id = ?3 AND state <> 'pending' AND kind IN ('deliver', 'notify')
-				UNION SELECT provider_code, checkout_id FROM jobs WHERE id = ?3 AND state = 'pending')
-			AND (?1 = '' OR provider_code = ?1)
-		ORDER BY created_ms DESC, id DESC LIMIT ?2`
+		ORDER BY place DESC LIMIT ?2`
 
 	insertAct  = `INSERT INTO acts (` + rows.ActColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	selectActs = `SELECT ` + rows.ActColumns + ` FROM acts
@@ -109,8 +95,6 @@ func (db *DB) words(word string) (query string, args []any) {
 	switch {
 	case word == "":
 		return findNewest, nil
-	case strings.HasPrefix(word, "evt_"):
-		return findEvent, []any{word}
 	case strings.ContainsRune(word, '@'):
 		return findAddress, []any{" " + text.FoldEmail(word), recent}
 	}

@@ -1,12 +1,10 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -26,34 +24,13 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 				return err
 			}
 		}
-		var together []rows.Checkout // the checkouts of one millisecond
-		flush := func() error {
-			slices.SortFunc(together, func(a, b rows.Checkout) int { return cmp.Compare(a.ID, b.ID) })
-			for _, r := range together {
-				if err := exportCheckout(ctx, c, r, visit); err != nil {
-					return err
-				}
-			}
-			together = together[:0]
-			return nil
-		}
-		err := c.query(ctx, selectExported, []any{email}, func(values []driver.Value) error {
+		return c.query(ctx, selectExported, []any{email}, func(values []driver.Value) error {
 			r, err := scan[rows.Checkout](values)
 			if err != nil {
 				return err
 			}
-			if len(together) > 0 && !together[0].CreatedAt.Equal(r.CreatedAt) {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-			together = append(together, r)
-			return nil
+			return exportCheckout(ctx, c, r, visit)
 		})
-		if err != nil {
-			return err
-		}
-		return flush()
 	})
 }
 

@@ -45,9 +45,6 @@ type Options struct {
 	ReadOnly bool
 	Now      func() time.Time // the store's clock; time.Now if nil
 	Rand     io.Reader        // the source of secrets and nonces; crypto/rand if nil
-	// OnExposed is called for each file of the store, and for its secret, that everybody could open until Open has changed
-	// its mode. It may be nil.
-	OnExposed func(path string)
 }
 
 // DB is a ports.Admin in one SQLite file.
@@ -124,14 +121,9 @@ func (db *DB) open(ctx context.Context, o Options) error {
 	if err := db.authorize(ctx, request); err != nil {
 		return err
 	}
-	for _, name := range []string{path, path + "-wal", path + "-shm", db.path + secretSuffix} { // these may exist already
-		exposed, err := privatefile.Protect(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // there is no secret beside it
-		case err != nil:
+	for _, name := range []string{path, path + "-wal", path + "-shm", db.path + secretSuffix} { // a copy may have another mode
+		if err := privatefile.Protect(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // there may be no secret
 			return err
-		case exposed && o.OnExposed != nil:
-			o.OnExposed(name)
 		}
 	}
 	return nil

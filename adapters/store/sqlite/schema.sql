@@ -105,7 +105,7 @@ CREATE TABLE checkouts (
 	document_sha256         BLOB NOT NULL, -- of the PDF; empty without a PDF
 	erased_ms               INTEGER NOT NULL, -- when the personal data was erased
 	UNIQUE (provider_code, id),
-	UNIQUE (provider_code, provider_order_id),
+	UNIQUE (provider_order_id, provider_code),
 	UNIQUE (provider_code, idempotency_key)
 ) STRICT;
 -- Partial, so that a create writes to none of them.
