@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/events"
@@ -39,10 +35,7 @@ func TestDemoWalkHoldsAndLeavesOnlyThePDF(t *testing.T) {
 	if got.code != exitDone || got.stderr != "" {
 		t.Fatalf("status %d, stderr %s\n%s", got.code, got.stderr, got.stdout)
 	}
-	says(t, got.stdout, "POST /v1/provider-checkouts: 201 Created",
-		"idempotent_replay: true",
-		"already_confirmed: true",
-		"event checkout.created", "event checkout.confirmed", "event agreement.generated",
+	says(t, got.stdout, "POST /enrol: 200 OK", "/done: You are enrolled", "event checkout.created", "event checkout.confirmed", "event agreement.generated",
 		"everything held")
 	files := left()
 	if len(files) != 1 || !strings.HasSuffix(files[0], ".pdf") || !strings.Contains(got.stdout, files[0]) {
@@ -84,75 +77,6 @@ func (d runningDemo) says(beginning string) string {
 	_, rest, _ := strings.Cut(d.guide, "\n"+beginning)
 	word, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(word)
-}
-
-// A newcomer opens the address that the demonstration prints first, and goes on from page to page.
-func TestDemoWebsiteLeadsToAnAgreement(t *testing.T) {
-	inEmptyTemp(t)
-	d := startDemo(t, "--addr", "127.0.0.1:0")
-	heard := &recorder{}
-	enrolOnWebsite(t, apiclient.NewBrowser(&http.Client{Timeout: 2 * time.Minute, Transport: heard}), d.says("#   Open this first:"))
-	says(t, heard.last, "PPA-20", "checkout.created", "checkout.confirmed", "agreement.generated")
-	if key := d.says("KEY="); len(key) < 20 || strings.Contains(heard.all.String(), key) {
-		t.Errorf("the browser was given the API key %q", key)
-	}
-	d.stop()
-	d.ends()
-}
-
-// enrolOnWebsite enrols on the website at an address as a student does who clicks on.
-func enrolOnWebsite(t *testing.T, browser *apiclient.Browser, website string) {
-	t.Helper()
-	submit := func(p apiclient.Page, heading string) apiclient.Page {
-		t.Helper()
-		next, err := browser.Open(t.Context(), http.MethodPost, p.Action, apiclient.FillIn(p.Form))
-		if err != nil || next.Heading != heading {
-			t.Fatalf("the form of %q leads to %q, %v; want %q", p.Heading, next.Heading, err, heading)
-		}
-		return next
-	}
-	course, err := browser.Open(t.Context(), http.MethodGet, website, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	setup := submit(course, "Set up your direct debit")
-	if err := browser.SetUp(t.Context(), setup.At); err != nil {
-		t.Fatal(err)
-	}
-	done := strings.TrimSuffix(website, "/") + fakeprovider.DonePath // which is the provider's success_url
-	for until := time.Now().Add(2 * time.Minute); ; {
-		p, err := browser.Open(t.Context(), http.MethodGet, done, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Form != nil {
-			submit(p, "You are enrolled")
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("the website still shows %q", p.Heading)
-		}
-		time.Sleep(50 * time.Millisecond) // a processor that notifies does so in its own time
-	}
-}
-
-// recorder is a transport that keeps the headers and bodies of all answers.
-type recorder struct {
-	all  bytes.Buffer
-	last string // body
-}
-
-func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	r.last = string(body)
-	fmt.Fprintf(&r.all, "%v\n%s\n", resp.Header, body)
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, err
 }
 
 // A developer's receiver gets the provider's events as the service sent them.

@@ -19,18 +19,14 @@ const (
 
 // Browser is a payer's browser without script. It follows redirects.
 type Browser struct {
-	HTTP   *http.Client
-	Note   func(format string, args ...any) // takes a line about each request, and one about each page
-	Holder string                           // of the account; "" for AccountHolder
+	HTTP *http.Client
+	Note func(format string, args ...any) // takes a line about each request, and one about each page
 }
 
 // NewBrowser returns a browser over an HTTP client that takes no notes.
 func NewBrowser(client *http.Client) *Browser {
 	return &Browser{HTTP: client, Note: func(string, ...any) {}}
 }
-
-// holderField is the field of the processor's form for the name of the account's holder.
-const holderField = "account_holder_name"
 
 // ErrOpenAgain is the error of SetUp when the payer, who has finished at the processor, is shown the setup page's form
 // again: the service could not ask the processor.
@@ -46,9 +42,7 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 	first := p.Heading
 	for n := 0; n < maxForms && err == nil; n++ {
 		switch {
-		case p.Form == nil && n == 0:
-			return fmt.Errorf("page %q has no form", p.Heading)
-		case p.Form == nil:
+		case p.Form == nil && n > 0:
 			return nil
 		case n > 1 && p.Heading == first:
 			return ErrOpenAgain
@@ -63,16 +57,15 @@ func (b *Browser) SetUp(ctx context.Context, setupURL string) error {
 
 // Submit fills in and sends the form of a page, and returns the page at the end of all redirects.
 func (b *Browser) Submit(ctx context.Context, p Page) (Page, error) {
-	form := FillIn(p.Form)
-	if b.Holder != "" && form.Has(holderField) {
-		form.Set(holderField, b.Holder)
+	if p.Form == nil {
+		return p, fmt.Errorf("page %q has no form", p.Heading)
 	}
-	return b.Open(ctx, http.MethodPost, p.Action, form)
+	return b.Open(ctx, http.MethodPost, p.Action, FillIn(p.Form))
 }
 
 // FillIn sets the fields that a payer types into, and keeps the other values of the form, including its boxes.
 func FillIn(form url.Values) url.Values {
-	typed := map[string]string{holderField: AccountHolder, "account_number": AccountNumber}
+	typed := map[string]string{"account_holder_name": AccountHolder, "account_number": AccountNumber}
 	if form.Has("given_name") && form.Get("given_name") == "" { // GoCardless asks for two names
 		form.Set("given_name", form.Get("family_name"))
 	}

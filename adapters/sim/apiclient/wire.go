@@ -5,24 +5,6 @@ import (
 	"strings"
 )
 
-// CreateRequest is a create for a course of the provider's catalogue.
-type CreateRequest struct {
-	ProviderCode, OrderID      string
-	FirstName, LastName, Email string // of the student
-	CourseCode                 string
-	Frequency, FirstPayment    string // the student's choice among the course's plans
-}
-
-// String returns the JSON text of the body.
-func (r CreateRequest) String() string {
-	return encode(map[string]map[string]any{
-		"provider": {"provider_code": r.ProviderCode, "provider_order_id": r.OrderID},
-		"student":  {"first_name": r.FirstName, "last_name": r.LastName, "email": r.Email},
-		"course":   {"course_code": r.CourseCode},
-		"plan":     {"payment_frequency": r.Frequency, "first_payment_date": r.FirstPayment},
-	})
-}
-
 // With returns the JSON text of a request with other fields: paths such as plan.payment_type and their JSON in turn, "" for a field
 // that is left out. It is "" if the body or a value is no JSON.
 func With(body string, changes ...string) string {

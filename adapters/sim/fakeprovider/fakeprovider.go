@@ -5,6 +5,7 @@ package fakeprovider
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -109,9 +110,16 @@ func (p *Provider) Receive(e Event) {
 // create is a replay, which answers with the setup page that is to be used now.
 func (p *Provider) Open(ctx context.Context) error {
 	order, o := p.snapshot().order, p.Offer
-	body := apiclient.CreateRequest{ProviderCode: p.Code, OrderID: order, FirstName: o.FirstName, LastName: o.LastName, Email: o.Email,
-		CourseCode: o.CourseCode, Frequency: o.Frequency, FirstPayment: o.FirstPayment}
-	created, err := checked(p.backend.Create(ctx, p.Code, body.String()))
+	body, err := json.Marshal(map[string]map[string]string{
+		"provider": {"provider_code": p.Code, "provider_order_id": order},
+		"student":  {"first_name": o.FirstName, "last_name": o.LastName, "email": o.Email},
+		"course":   {"course_code": o.CourseCode},
+		"plan":     {"payment_frequency": o.Frequency, "first_payment_date": o.FirstPayment},
+	})
+	if err != nil {
+		return err
+	}
+	created, err := checked(p.backend.Create(ctx, p.Code, string(body)))
 	if err != nil {
 		return fmt.Errorf("create the checkout of order %s: %w", order, err)
 	}
@@ -121,7 +129,7 @@ func (p *Provider) Open(ctx context.Context) error {
 
 // setUp asks whether the direct debit of an order is set up.
 func (p *Provider) setUp(ctx context.Context, e enrolment) (bool, error) {
-	polled, err := checked(p.backend.Call(ctx, p.Code, http.MethodGet, e.opened.CheckoutPath(), ""))
+	polled, err := checked(p.backend.Poll(ctx, e.opened))
 	if err != nil {
 		return false, fmt.Errorf("get the checkout of order %s: %w", e.order, err)
 	}
@@ -135,7 +143,7 @@ func (p *Provider) confirm(ctx context.Context, e enrolment, declared []declarat
 		boxes = append(boxes, d.path, strconv.FormatBool(d.Given))
 	}
 	body := apiclient.With(e.opened.ConfirmBody(), boxes...)
-	r, err := checked(p.backend.Call(ctx, p.Code, http.MethodPost, e.opened.CheckoutPath()+apiclient.ConfirmSuffix, body))
+	r, err := checked(p.backend.Confirm(ctx, e.opened, body))
 	if err != nil {
 		return r, fmt.Errorf("confirm the checkout of order %s: %w", e.order, err)
 	}

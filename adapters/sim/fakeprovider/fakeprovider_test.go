@@ -68,7 +68,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.orders = append(a.orders, body.Provider.Order)
 		w.WriteHeader(http.StatusCreated)
-		fmt.Fprintf(w, `{"checkout": {"checkout_id": "KOWHAI-1"}, "records": {"opportunity_id": "o1"},
+		fmt.Fprintf(w, `{"provider": {"provider_code": "KOWHAI"}, "checkout": {"checkout_id": "KOWHAI-1"}, "records": {"opportunity_id": "o1"},
 			"direct_debit": {"dda_id": "d1", "setup_url": "%s/api/dd-setup?token=t1", "token": "t1"},
 			"plan": {"first_payment_date": "2027-02-01"}}`, a.URL)
 	}

@@ -1,7 +1,6 @@
 // Package demo demonstrates the service: it serves a sandbox with the demonstration's providers on a store in a
 // temporary folder, and on another address the website of a provider, which receives their events. Then it prints a guide
-// with the address to open first, keys and curl lines to paste, or walks the whole flow itself as the provider, the
-// payer and the operator, over HTTP.
+// with the address to open first, keys and curl lines to paste, or walks the whole flow on the website itself, over HTTP.
 package demo
 
 import (

@@ -13,6 +13,14 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
+// The provider of the website, and its student.
+const (
+	providerCode = "KOWHAI"
+	studentFirst = "Aroha"
+	studentLast  = "Tāmati"
+	studentEmail = "aroha@example.nz"
+)
+
 // website is the website of the providers, on an address of its own: the pages of one provider, the receiver of the
 // events of all, and the mailbox of their payers.
 type website struct {
