@@ -1,7 +1,8 @@
 package agreement_test
 
 import (
-	"slices"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,37 +27,6 @@ func diploma() agreement.Agreement {
 	return a
 }
 
-func TestPaymentsKeepOnePeriodBetweenThem(t *testing.T) {
-	tooSoon := diploma()
-	tooSoon.Notice.NotBefore = money.Date{Year: 2027, Month: time.April, Day: 9}
-	var got []string
-	for _, p := range tooSoon.Payments() {
-		got = append(got, p.Taken.String())
-	}
-	if want := []string{"2027-04-09", "2027-05-09", "2027-06-09", "2027-07-09", "2027-08-09"}; !slices.Equal(got, want) {
-		t.Errorf("collected on %q, want %q", got, want)
-	}
-	onTime := diploma()
-	onTime.Notice.NotBefore = onTime.Plan.First
-	for i, p := range onTime.Payments() {
-		if p.Charge != onTime.Schedule[i] || p.Taken != p.Due {
-			t.Errorf("payment %d is %+v, want %+v on its planned day", i+1, p, onTime.Schedule[i])
-		}
-	}
-}
-
-// A collector of business days takes the payments that are planned for other days later: the agreement says both days.
-func TestPaymentsAreTakenByTheCollectorsCalendar(t *testing.T) {
-	a := diploma()
-	a.Notice.NotBefore = a.Plan.First
-	a.Terms.Authority.Calendar = money.BusinessDays
-	for i, p := range a.Payments() {
-		if p.Charge != a.Schedule[i] || p.Taken != money.BusinessDays.Next(p.Due) {
-			t.Errorf("payment %d is %+v, want %+v, taken on the next business day", i+1, p, a.Schedule[i])
-		}
-	}
-}
-
 // Check refuses an agreement without a frequency; until then its dates are the planned ones.
 func TestPaymentsOfAFaultyAgreement(t *testing.T) {
 	a := diploma()
@@ -79,4 +49,92 @@ func TestFootSaysWhichWordingItIs(t *testing.T) {
 			t.Errorf("sandbox %v: %q, want %q", sandbox, got, want)
 		}
 	}
+}
+
+func TestCheck(t *testing.T) {
+	plan := func(n int) func(*agreement.Agreement) { // the same principal in n instalments
+		return func(a *agreement.Agreement) {
+			a.Plan.Instalments, _ = money.ByNumber(a.Pricing.Principal, n)
+			a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		}
+	}
+	tests := []struct {
+		name   string
+		change func(*agreement.Agreement)
+		want   string // "" for nothing wrong
+	}{
+		{"an agreement as it is made", func(*agreement.Agreement) {}, ""},
+		{"another price", func(a *agreement.Agreement) { a.Pricing.Price++ },
+			"initial payment and amount to finance are 2990.02, the course price is 2990.03\n" +
+				"the charges sum to 2990.02, the course price is 2990.03"},
+		{"another principal", func(a *agreement.Agreement) { a.Pricing.Principal--; a.Pricing.Upfront++ },
+			"the instalments of the plan are 2790.02, the amount to finance is 2790.01\n" +
+				"the charges are not those of the plan"},
+		{"a cent that moved from one charge to another", func(a *agreement.Agreement) {
+			a.Schedule[1].Amount++
+			a.Schedule[2].Amount--
+		}, "the charges are not those of the plan"},
+		{"a cent that is missing", func(a *agreement.Agreement) { a.Schedule[1].Amount-- },
+			"the charges sum to 2990.01, the course price is 2990.02\nthe charges are not those of the plan"},
+		{"another date", func(a *agreement.Agreement) { a.Schedule[4].Due.Day-- }, "the charges are not those of the plan"},
+		{"another kind of charge", func(a *agreement.Agreement) { a.Schedule[0].Type = money.Instalment },
+			"the charges are not those of the plan"},
+		{"one instalment", plan(1), ""},
+		{"600 instalments", plan(600), ""},
+		{"no instalment", func(a *agreement.Agreement) { a.Plan.Number = 0 },
+			"the instalments of the plan are 0.02, the amount to finance is 2790.02\n" +
+				`the plan has no schedule: 0 instalments, "Monthly"`},
+		{"601 instalments", func(a *agreement.Agreement) { plan(600)(a); a.Plan.Number++; a.Plan.Final -= a.Plan.Regular },
+			`the plan has no schedule: 601 instalments, "Monthly"`},
+		{"a plan that has no schedule", func(a *agreement.Agreement) { a.Plan.Frequency = "Daily" },
+			`the plan has no schedule: 4 instalments, "Daily"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a, got := diploma(), ""
+			tt.change(&a)
+			if err := a.Check(); err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("Check() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// An agreement comes back from its facts, however long its plan lasts.
+func TestFactsComeBack(t *testing.T) {
+	for _, n := range []int{1, 52, money.MaxInstalments} {
+		a := sample.Agreement(n)
+		a.Plan.First = money.Date{Year: 2199, Month: time.December, Day: 31}
+		a.Plan.Frequency = money.Monthly
+		a.Schedule = money.Schedule(a.Pricing.Upfront, a.Plan)
+		got, err := agreement.ParseFacts(a.Facts())
+		if err != nil || !reflect.DeepEqual(got, a) {
+			t.Fatalf("of %d instalments: %v; %q differ", n, err, a.Differences(got))
+		}
+	}
+}
+
+func TestFactsThatAreNone(t *testing.T) {
+	facts := string(sample.Agreement(1).Facts())
+	for name, text := range map[string]string{"nothing": "", "no JSON": "{", "another form": strings.Replace(facts, `"format": 1`, `"format": 2`, 1),
+		"an unknown fact": strings.Replace(facts, `"format": 1`, `"format": 1, "more": 2`, 1),
+		"no amount":       strings.Replace(facts, `"amount": `, `"amount": -`, 1), "no day": strings.Replace(facts, `"due_date": "2`, `"due_date": "x`, 1)} {
+		if a, err := agreement.ParseFacts([]byte(text)); err == nil {
+			t.Errorf("of %s: got %+v", name, a)
+		}
+	}
+}
+
+func FuzzParseFacts(f *testing.F) {
+	f.Add(sample.Agreement(1).Facts())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if a, err := agreement.ParseFacts(text); err == nil {
+			if again, err := agreement.ParseFacts(a.Facts()); err != nil || !reflect.DeepEqual(again, a) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	})
 }

@@ -83,8 +83,8 @@ func checkDates(t *testing.T, a agreement.Agreement, sections []agreement.Sectio
 			t.Errorf("payment %d of %s is planned for %s and taken on %s; it reads %q with the note %q", i+1, p.Amount, p.Due, p.Taken, row, note)
 		}
 	}
-	if total := table.Foot[len(table.Foot)-1]; total != sum.Dollars() {
-		t.Errorf("the payments sum to %s, the total is %s", sum.Dollars(), total)
+	if total := table.Foot[len(table.Foot)-1]; total != sum.Dollars() || sum != a.Pricing.Price || len(table.Rows) != len(a.Schedule) {
+		t.Errorf("%d payments of %d sum to %s, the total is %s and the price %s", len(table.Rows), len(a.Schedule), sum.Dollars(), total, a.Pricing.Price)
 	}
 	if told := toldInAll(t, agreement.Steps(payments, a.Plan.Frequency), len(payments)); told != sum {
 		t.Errorf("the steps %q sum to %s, the payments to %s", agreement.Steps(payments, a.Plan.Frequency), told.Dollars(), sum.Dollars())

@@ -3,7 +3,11 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"os"
+	"os/user"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +17,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
@@ -212,4 +217,77 @@ func (r refusal) of(t *testing.T, command ...string) {
 func get(t *testing.T, url string) string {
 	t.Helper()
 	return sandbox.Fetch(t, url).Body
+}
+
+func TestTheOperatorIsTheFirstWhoIsNamed(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		env   map[string]string
+		user  user.User
+		fault error
+		want  string // "" for an error
+	}{
+		{"the variable", map[string]string{operatorVariable: "Aroha Ngata", "SUDO_USER": "deploy"}, user.User{Username: "root"}, nil, "Aroha Ngata"},
+		{"the caller of sudo", map[string]string{"SUDO_USER": "aroha"}, user.User{Username: "root"}, nil, "aroha"},
+		{"the user", nil, user.User{Username: "aroha"}, nil, "aroha"},
+		{"a user without a name", nil, user.User{Uid: "1001"}, nil, "uid 1001"},
+		{"no user", nil, user.User{}, errors.New("no such user"), ""},
+		{"no user, but the variable", map[string]string{operatorVariable: "Aroha"}, user.User{}, errors.New("no such user"), "Aroha"},
+		{"two spellings that look the same", map[string]string{operatorVariable: " Ma\u0304ui "}, user.User{}, nil, "Māui"},
+		{"white space", map[string]string{operatorVariable: " "}, user.User{Username: "root"}, nil, ""},
+		{"a line break", map[string]string{operatorVariable: "Aroha\nroot"}, user.User{}, nil, ""},
+		{"another direction of the text", map[string]string{operatorVariable: "toor\u202e"}, user.User{}, nil, ""},
+		{"a name that is too long", map[string]string{operatorVariable: strings.Repeat("a", 256)}, user.User{}, nil, ""},
+	} {
+		got, err := operatorName(func(name string) string { return tt.env[name] }, func() (*user.User, error) { return &tt.user, tt.fault })
+		if tt.want == "" {
+			if err == nil || !strings.Contains(err.Error(), operatorVariable) {
+				t.Errorf("%s: %q, %v; want an error that names %s", tt.name, got, err, operatorVariable)
+			}
+		} else if got != tt.want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// What operators change is on record with who they are, why, and what was before and after; and no secret is.
+func TestWhatOperatorsChangeIsOnRecord(t *testing.T) {
+	o := newOperator(t)
+	demo, err := os.ReadFile("demo.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := strings.Replace(string(demo), `"course_price": 2990.00`, `"course_price": 3190.00`, 1)
+	raised = strings.Replace(raised, "whsec_", "whsec_new_", 1)
+	as := func(operator string, args ...string) string {
+		t.Helper()
+		got := try(t, []string{operator}, "", append(args, "--store", "sqlite:"+o.path)...)
+		if got.code != exitDone {
+			t.Fatalf("%q = %+v", args, got)
+		}
+		return strings.TrimSpace(got.stdout)
+	}
+	const aroha, matiu = operatorVariable + "=Aroha Ngata", "SUDO_USER=matiu"
+	as(matiu, "apply", "-f", "demo.json")
+	changed := as(aroha, "apply", "-f", proc.TempFile(t, raised), "--reason", "prices of 2027")
+	as(matiu, "apply", "-f", proc.TempFile(t, raised)) // which changes nothing
+	key := as(matiu, "keys", "issue", "--provider", "TUI")
+	id := strings.Split(key, "_")[2]
+	as(matiu, "keys", "revoke", key, "--reason", "it was in a chat")
+	as(matiu, "keys", "revoke", id) // which it is already
+
+	says(t, changed, "course_price 2990.00 → 3190.00", "signing secret changed")
+	lines := strings.Split(changed, "\n")
+	want := []act{
+		{Operator: "Aroha Ngata", Act: "apply", Subject: "KOWHAI", Reason: "prices of 2027", Changes: lines[:len(lines)-1]}, // the last is the revision
+		{Operator: "matiu", Act: "keys issue", Subject: id, Changes: []string{"+ key " + id + ": of provider TUI, for sandbox"}},
+		{Operator: "matiu", Act: "keys revoke", Subject: id, Reason: "it was in a chat",
+			Changes: []string{"- key " + id + ": of provider TUI, for sandbox, live → revoked"}},
+	}
+	applied := o.acts(t, "apply")
+	if got := slices.Concat(applied[2:], o.acts(t, "keys issue"), o.acts(t, "keys revoke")); len(applied) != 3 || !reflect.DeepEqual(got, want) {
+		t.Errorf("on record are %+v and %+v, want an act of each provider and\n%+v", applied, got, want)
+	}
+	secrets := append(o.column(t, `SELECT operator || act || subject || reason || changes FROM acts`), o.prints(t, "acts", "--json"))
+	saysNot(t, strings.Join(secrets, "\n"), "whsec", strings.Split(key, "_")[3])
 }

@@ -131,12 +131,15 @@ func anchors(text string) (all []string) {
 
 // A command that a page has in code exists, with the flags that it is given, and so does a test.
 func TestCommandsOfThePagesExist(t *testing.T) {
-	checked := 0
+	checked, help, names := 0, map[string]string{}, commandNames()
+	for _, name := range names {
+		help[name] = try(t, nil, "", append(strings.Fields(name), "--help")...).stdout
+	}
 	for page, text := range pages(t) {
 		for _, code := range codeOf(text) {
-			for _, command := range programCalls(code) {
+			for _, command := range programCalls(code, names) {
 				checked++
-				checkCall(t, page, command)
+				checkCall(t, page, command, help)
 			}
 			if m := testedDir.FindStringSubmatch(code); m != nil {
 				checked++
@@ -171,13 +174,13 @@ var (
 )
 
 // programCalls returns the calls of the program in code, from the command's name on: what follows the program's name, and
-// code that begins with the first word of a command.
-func programCalls(code string) (calls []string) {
+// code that begins with the first word of a command's name.
+func programCalls(code string, names []string) (calls []string) {
 	for _, m := range programCall.FindAllStringSubmatch(code, -1) {
 		calls = append(calls, m[1])
 	}
 	first, rest, more := strings.Cut(code, " ")
-	if slices.ContainsFunc(commandNames(), func(name string) bool {
+	if slices.ContainsFunc(names, func(name string) bool {
 		group, _, inGroup := strings.Cut(name, " ")
 		return group == first && (more && !strings.HasPrefix(rest, "{") || !inGroup)
 	}) {
@@ -192,18 +195,17 @@ func programCalls(code string) (calls []string) {
 	return calls
 }
 
-// checkCall checks that the program has the command of a call, with its flags.
-func checkCall(t *testing.T, page, call string) {
+// checkCall checks that the program has the command of a call, with its flags, by the help of every command.
+func checkCall(t *testing.T, page, call string, help map[string]string) {
 	t.Helper()
 	words := strings.Fields(call)
 	for n := min(2, len(words)); n > 0; n-- {
-		name := strings.Join(words[:n], " ")
-		if !slices.Contains(commandNames(), name) {
+		text, exists := help[strings.Join(words[:n], " ")]
+		if !exists {
 			continue
 		}
-		help := try(t, nil, "", append(strings.Fields(name), "--help")...).stdout
 		for _, m := range flagName.FindAllStringSubmatch(call, -1) {
-			if m[1] != "help" && !regexp.MustCompile(`--`+m[1]+`\b`).MatchString(help) {
+			if m[1] != "help" && !regexp.MustCompile(`--`+m[1]+`\b`).MatchString(text) {
 				t.Errorf("%s: %s: the command has no --%s", page, call, m[1])
 			}
 		}

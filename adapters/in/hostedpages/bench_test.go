@@ -2,7 +2,6 @@ package hostedpages_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -31,7 +30,6 @@ const baseURL = "https://pay.example"
 type setting struct {
 	provider  catalogue.Provider // kowhai if zero
 	create    checkout.Create    // order if zero
-	baseURL   string             // baseURL if ""
 	processor ports.Processor    // the fake one if nil
 	agency    agreement.Agency
 	retention checkout.Retention
@@ -181,13 +179,12 @@ func newBench(t *testing.T, set setting) *bench {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewJSONHandler(&b.log, nil))
-	set.baseURL = cmp.Or(set.baseURL, baseURL)
-	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: set.baseURL, Log: log, Now: clock})
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: b.store, BaseURL: baseURL, Log: log, Now: clock})
 	if set.processor == nil {
 		set.processor = fake
 	}
 	b.config = service.Config{
-		Environment: catalogue.Sandbox, BaseURL: set.baseURL, Keyring: keys,
+		Environment: catalogue.Sandbox, BaseURL: baseURL, Keyring: keys,
 		Store: b.store, Processor: set.processor, Printer: set.printer, Sender: sender{},
 		Terms: set.terms, Agency: set.agency, Recipients: set.recipients, Retention: set.retention, Notifier: set.notifier,
 		Now: clock, Rand: rand.Reader,

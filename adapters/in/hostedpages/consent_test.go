@@ -29,33 +29,6 @@ func fromAddr(addr string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = addr }
 }
 
-func TestGoingOnIsKeptAsConsent(t *testing.T) {
-	b := newBench(t, setting{terms: inShort(2)})
-	form := b.pressed()
-	for _, from := range []struct{ peer, address string }{{"192.0.2.1:1234", "192.0.2.1"}, {"[2001:db8::7]:1234", "2001:db8::7"}, {"@", ""}} {
-		b.do(http.MethodPost, "/api/dd-setup", form, fromAddr(from.peer)).is(t, http.StatusSeeOther)
-		got := b.stored().Setup.Consent
-		if got.At != b.now || got.From != from.address || got.Version() != agreement.Version || got.Period.Days != 2 {
-			t.Errorf("consent = %+v, want one of %v, from %s, to terms of version %s with 2 days of notice",
-				got, b.now, from.address, agreement.Version)
-		}
-	}
-}
-
-// The hash of what the page showed, and the page, stay with the consent, with the agreement, and in its text.
-func TestWhatWasDisclosedIsKept(t *testing.T) {
-	b := newBench(t, setting{baseURL: "https://example.nz/enrol"})
-	page, err := b.service.SetupPage(t.Context(), b.token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := agreement.Disclosed{SHA256: page.Disclosure().SHA256(), Page: "/enrol/api/dd-setup"}
-	b.begin().is(t, http.StatusSeeOther)
-	if got := b.stored().Setup.Consent; got.Disclosed != want || got.Terms != page.DebitTerms.Name() {
-		t.Errorf("consent = %+v, want %+v and the terms %s", got, want, page.DebitTerms.Name())
-	}
-}
-
 // The text that was disclosed is made again from what is on record, so that its hash shows what the payer was shown.
 func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
 	b := newBench(t, setting{terms: inShort(2)})

@@ -1,14 +1,17 @@
 package hostedpages_test
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -105,3 +108,82 @@ func TestEveryBrandColourIsReadable(t *testing.T) {
 		}
 	})
 }
+
+// dot is a PNG of one pixel.
+const dot = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+func TestLogoIsShownWithoutAThirdPartyRequest(t *testing.T) {
+	p := kowhai()
+	for _, tt := range []struct {
+		name, url string
+		shown     bool
+	}{
+		{"a picture", dot, true},
+		{"an address", "https://cdn.kowhai.example/logo.png", false},
+		{"text that is no picture, which a check would have refused", "data:image/png;base64,PHNjcmlwdD4=", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p.Branding.LogoURL = tt.url
+			b := newBench(t, setting{provider: p})
+			page := b.get(b.setupPath()).is(t, http.StatusOK)
+			shown := strings.Contains(html.UnescapeString(page.body), `<img class="badge" src="`+tt.url+`" alt="">`)
+			allowed := strings.Contains(page.header.Get("Content-Security-Policy"), "img-src 'self' data:;")
+			initial := strings.Contains(page.body, `<span class="badge" aria-hidden="true">K</span>`)
+			if shown != tt.shown || allowed != tt.shown || initial == tt.shown {
+				t.Errorf("shown: %v, allowed: %v, the initial: %v, want %v, %[4]v and its opposite:\n%s", shown, allowed, initial, tt.shown, page.body)
+			}
+		})
+	}
+}
+
+// A name that is written from right to left may reorder the words around it, unless it is isolated.
+func TestNamesFromRightToLeftAreIsolated(t *testing.T) {
+	p, create := kowhai(), order()
+	p.Branding.DisplayName, p.Branding.SupportEmail = "מכללת רימון", ""
+	create.FirstName, create.LastName = checkout.Some("נועה"), checkout.Some("כהן")
+	create.CourseName = checkout.Some("دبلوم إدارة الأعمال")
+	b := newBench(t, setting{provider: p, create: create, terms: agreement.Terms{
+		Lender: agreement.Lender{Name: "בנק הדואר", Address: "רחוב יפו 23", Registration: "רשם 7"},
+		Blocks: ofPutea().Blocks,
+	}})
+	pages := map[string]answer{"open page": b.get(b.setupPath()), "legal page": b.get(b.legalPath())}
+	bankPage := b.start()
+	pages["processor's form"] = b.get(bankPage)
+	pages["processor's form with mistakes"] = b.do("POST", bankPage, "")
+	b.complete(bankPage)
+	pages["done page"] = b.get(b.setupPath())
+	pages["legal page of a setup that is done"] = b.get(b.legalPath())
+	b.poll()
+	b.confirm(create.First)
+	pages["confirmed page"] = b.get(b.setupPath())
+
+	other := newBench(t, setting{provider: p, create: create})
+	other.now = other.now.Add(8 * 24 * time.Hour)
+	pages["expired page"] = other.get(other.setupPath())
+	p.Active = false
+	other.configure(p)
+	pages["page of a provider that is not enabled"] = other.get(other.setupPath())
+
+	for name, page := range pages {
+		_, body, _ := strings.Cut(page.body, "<body")
+		if !rightToLeft.MatchString(body) {
+			t.Errorf("%s names no one:\n%s", name, body)
+		}
+		for _, text := range isolatedOrTag.Split(body, -1) {
+			if rightToLeft.MatchString(text) {
+				t.Errorf("%s: %q holds a name that is not isolated", name, text)
+			}
+		}
+		for _, name := range withoutLanguage.FindAllString(body, -1) {
+			t.Errorf("the language of %s is not said", name)
+		}
+	}
+}
+
+// isolatedOrTag is a name that is isolated, a badge, which is a box of its own, or a tag.
+var isolatedOrTag = regexp.MustCompile(`<bdi[^>]*>[^<]*</bdi>|<span class="badge" aria-hidden="true">[^<]*</span>|<[^>]*>`)
+
+// withoutLanguage is a name in one script other than Latin, and no lang attribute.
+var withoutLanguage = regexp.MustCompile(`<bdi translate="no">[\p{Hebrew}\p{Arabic}\pN ]+</bdi>`)
+
+var rightToLeft = regexp.MustCompile(`[\p{Hebrew}\p{Arabic}]`)

@@ -71,17 +71,6 @@ func TestAnExpiredLinkOffersANewOneByEmail(t *testing.T) {
 	b.asksForLink().is(t, http.StatusGone).lacks(t, "Send me a new link")
 }
 
-func TestWithoutEmailAnExpiredLinkSaysToAskTheProvider(t *testing.T) {
-	b := newBench(t, setting{})
-	b.now = b.now.Add(7 * 24 * time.Hour)
-	page := b.get(b.setupPath()).is(t, http.StatusGone)
-	page.wants(t, "Go back to Kōwhai Institute and start the payment setup again: you will get a new link.")
-	page.lacks(t, "<form")
-	if sent := b.asksForLink().is(t, http.StatusGone); sent.text() != page.text() {
-		t.Errorf("the form is answered\n%s\nwant the page of the link", sent.body)
-	}
-}
-
 func TestNoLinkIsSentOfAProviderThatIsSwitchedOff(t *testing.T) {
 	b := newBench(t, setting{notifier: mailer{}})
 	p := kowhai()

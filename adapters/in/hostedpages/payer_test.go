@@ -1,6 +1,7 @@
 package hostedpages_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // agreed returns a bench whose payer has an agreement.
@@ -133,4 +135,48 @@ func TestWithoutADocumentTheAgreementIsAPage(t *testing.T) {
 	b.setUp()
 	b.confirm(order().First)
 	b.get(b.agreementPath()).wants(t, "print it or save it with your browser")
+}
+
+func TestAWithdrawnAgreementSaysSoOnEveryPageAndIsStillThere(t *testing.T) {
+	b := agreed(t, setting{})
+	b.decides(func(c checkout.Checkout) (checkout.Change, error) {
+		return checkout.Withdraw{Ground: checkout.GroundHardship, Reason: "Hēmi is ill"}.Decide(c, b.now)
+	})
+	number := b.stored().Confirmation.AgreementNumber
+	page := b.get(b.setupPath()).is(t, http.StatusOK)
+	page.reads(t, "Your agreement was withdrawn")
+	page.reads(t, "Its direct debit is being cancelled.")
+	page.wants(t, number, "help@kowhai.example", `href="`+b.agreementPath()+`"`)
+	page.lacks(t, "is ill", "hardship", "Next payment", "There is nothing more to do")
+	b.get(b.agreementPath()).is(t, http.StatusOK).reads(t, "This agreement was withdrawn on Thursday 21 January 2027. It is shown as it was.")
+	b.change(func(c *checkout.Checkout) { c.Setup.Mandate = checkout.MandateCancelled })
+	b.get(b.setupPath()).reads(t, "Its direct debit has ended: no more payments are taken with it.")
+}
+
+// agreementPath is the address of the payer's copy of the agreement.
+func (b *bench) agreementPath() string {
+	return "/api/dd-setup/agreement?token=" + url.QueryEscape(b.token)
+}
+
+func TestAnErasedPayerHasNoAgreementToRead(t *testing.T) {
+	b := newBench(t, setting{})
+	b.setUp()
+	b.confirm(order().First)
+	b.change(func(c *checkout.Checkout) { c.ErasedAt = b.now })
+	page := b.get(b.agreementPath()).is(t, http.StatusGone)
+	page.reads(t, "It was about the agreement "+b.stored().Confirmation.AgreementNumber+". We have erased your personal data from it.")
+	page.lacks(t, "Hēmi", "01-0902", "no payment was taken", "start the payment setup again")
+}
+
+func TestAnAgreementThatCannotBeReadIsNoEmptyPage(t *testing.T) {
+	for err, want := range map[error]int{errors.New("disk is gone"): http.StatusInternalServerError,
+		ports.ErrBusy: http.StatusServiceUnavailable} {
+		b := newBench(t, setting{})
+		b.setUp()
+		b.confirm(order().First)
+		b.store.agreementErr, b.failing = err, true
+		page := b.get(b.agreementPath())
+		page.is(t, want)
+		page.lacks(t, "PPA-")
+	}
 }

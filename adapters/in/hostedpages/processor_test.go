@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -21,8 +20,6 @@ type bank struct {
 	says  checkout.Observation
 	err   error
 	asked int
-
-	answer chan struct{} // if not nil, Observe waits until it is closed, or its context ends
 }
 
 const bankPages = "https://pay.bank.example https://bank.example:8443"
@@ -37,19 +34,11 @@ func (*bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.Billi
 	return checkout.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
 }
 
-func (b *bank) Observe(ctx context.Context, _ checkout.SetupQuery) (checkout.Observation, error) {
+func (b *bank) Observe(context.Context, checkout.SetupQuery) (checkout.Observation, error) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.asked++
-	says, err := b.says, b.err
-	b.mu.Unlock()
-	if b.answer != nil {
-		select {
-		case <-b.answer:
-		case <-ctx.Done():
-			return checkout.Observation{}, ctx.Err()
-		}
-	}
-	return says, err
+	return b.says, b.err
 }
 
 func (*bank) Cancel(context.Context, checkout.SetupQuery) error { return nil }
@@ -115,78 +104,6 @@ func TestFormMayLeadToThePagesOfTheProcessorAndNowhereElse(t *testing.T) {
 		if got := page.formAction(); got != "'self'" {
 			t.Errorf("%s has no form: form-action %s, want 'self'", name, got)
 		}
-	}
-}
-
-func TestHoweverManyLoadThePageTheProcessorIsAskedSeldom(t *testing.T) {
-	b, processor := atBank(t)
-	b.start()
-	b.poll()
-	before := processor.calls()
-	load := func(want int) {
-		t.Helper()
-		for range 20 {
-			b.back().is(t, http.StatusOK)
-			b.back().is(t, http.StatusOK)
-		}
-		if got := processor.calls() - before; got != want {
-			t.Errorf("40 pages asked the processor %d times, want %d", got, want)
-		}
-		before = processor.calls()
-	}
-	for _, want := range []int{1, 0, 0, 0, 1} { // a payer comes back, and opens the page again and again
-		load(want)
-		b.now = b.now.Add(500 * time.Millisecond)
-	}
-	b.now = b.now.Add(1500 * time.Millisecond)
-	load(1)
-	processor.err, b.failing = errors.New("the processor is down"), true
-	b.now = b.now.Add(2 * time.Second)
-	load(1) // a failing processor is not asked more often than a working processor
-	b.back().wants(t, "Continue to bank details")
-	processor.err = nil
-	b.now = b.now.Add(2 * time.Second)
-	processor.say(done(b.now, checkout.MandateSubmitted))
-	load(1)
-	b.back().wants(t, "Your direct debit is set up")
-}
-
-func TestPagesThatAreLoadedAtOnceShareOneAnswer(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		hangs bool
-		took  time.Duration
-		want  string
-	}{
-		{"a processor that answers", false, 0, "Your direct debit is set up"},
-		{"a processor that hangs", true, time.Second, "Continue to bank details"}, // the record is shown
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b, processor := atBank(t)
-				b.start()
-				b.failing = tt.hangs
-				processor.say(done(b.now, checkout.MandateActive))
-				processor.answer = make(chan struct{})
-				before, begun := processor.calls(), time.Now()
-				pages := make([]answer, 20)
-				var all sync.WaitGroup
-				for i := range pages {
-					all.Go(func() { pages[i] = b.back() })
-				}
-				synctest.Wait() // every load waits for the answer
-				if !tt.hangs {
-					close(processor.answer)
-				}
-				all.Wait()
-				for _, page := range pages {
-					page.wants(t, tt.want)
-				}
-				if asked, took := processor.calls()-before, time.Since(begun); asked != 1 || took != tt.took {
-					t.Errorf("%d pages at once asked %d times and took %v, want once and %v", len(pages), asked, took, tt.took)
-				}
-			})
-		})
 	}
 }
 
@@ -257,17 +174,4 @@ func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {
 	page = b.back().is(t, http.StatusGone)
 	page.wants(t, "This link has expired", "we cannot see whether", `<a href="">look again</a>`)
 	page.lacks(t, "is not set up")
-}
-
-func TestSetupThatThePayerFinishedAndTheProcessorDidNotIsSettling(t *testing.T) {
-	b, processor := atBank(t)
-	b.start()
-	processor.say(checkout.Observation{BillingRequest: checkout.BillingFulfilling, Authorisation: checkout.CustomerInProgress})
-	page := b.back().is(t, http.StatusOK)
-	page.wants(t, "<h1>Your direct debit is being set up</h1>", "Diploma in Business", "You need not do anything",
-		`<a class="button" href="">`, `<a href="https://enrol.kowhai.example/done?from=bank" target="_top">Go back to Kōwhai Institute</a>`)
-	page.lacks(t, "<form", "Continue to bank details", "Your direct debit is set up", "<script")
-	b.now = b.now.Add(time.Minute)
-	processor.say(done(b.now, checkout.MandatePendingSubmission))
-	b.back().wants(t, "Your direct debit is set up")
 }

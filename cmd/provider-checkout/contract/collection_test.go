@@ -2,17 +2,11 @@ package contract_test
 
 import (
 	"fmt"
-	"html"
 	"net/http"
-	"net/netip"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
-	"github.com/provider-checkout/provider-checkout/agreement"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/money"
 )
@@ -105,79 +99,6 @@ func TestContract3AFirstPaymentDateThatHasPassedNeverBunchesPayments(t *testing.
 
 const parent = "HANA & T NGATA"
 
-// Section 1 distinguishes the payer from the student: a parent may pay. Nothing on the way is locked to the student's name, and
-// the agreement says who pays, who studies, and whose consent it is.
-func TestContract1TheAgreementNamesThePayerAndTheStudent(t *testing.T) {
-	for _, tt := range []struct {
-		processor string
-		open      func(*testing.T) *suite
-		pay       func(*testing.T, *suite, string)
-	}{
-		{"fake", func(t *testing.T) *suite { withTheFake(t); return newSuite(t, sandbox.Memory) },
-			func(t *testing.T, s *suite, form string) {
-				s.Submit(t, form, []string{"account_holder_name", parent, "account_number", goodAccount, "authority_confirmed", "yes"})
-			}},
-		{"gocardless", func(t *testing.T) *suite {
-			return &suite{sandbox.NewOver(t, sandbox.Outside{GoCardless: true}, sandbox.Memory)}
-		}, payAsAParent},
-	} {
-		t.Run(tt.processor, func(t *testing.T) {
-			s := tt.open(t)
-			created := s.Create(t, "ORDER-1")
-			page := s.Visit(t, created.String("direct_debit.setup_url"))
-			if !strings.Contains(page.Body, "Student: <bdi translate=\"no\">Aroha Ngata</bdi>") || strings.Contains(page.Body, "your name") {
-				t.Errorf("the setup page does not tell the student from its reader:\n%s", page.Body)
-			}
-			tt.pay(t, s, s.goOn(t, page, "").Header.Get("Location"))
-			s.Settle(t)
-			confirmed := s.Confirm(t, created)
-			if confirmed.Status != http.StatusOK {
-				t.Fatalf("confirm answers %d %s", confirmed.Status, confirmed.Body)
-			}
-			a := s.record(t, "ORDER-1").Agreement
-			if a.DirectDebit.AccountHolder != parent || a.Student.FirstName != "Aroha" || a.Student.LastName != "Ngata" {
-				t.Errorf("the agreement is of the payer %q and the student %+v", a.DirectDebit.AccountHolder, a.Student)
-			}
-			shown := s.Visit(t, strings.Replace(created.SetupURL(), "?", "/agreement?", 1)).Body
-			for name, text := range map[string]string{"PDF": s.document(t, confirmed.String("agreement.number")),
-				"page": html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(shown, ""))} {
-				for _, said := range []string{"Payer" + parent + " (the name given with the bank account)" + "Student" + "Aroha Ngata", "Student’s email" + a.Student.Email,
-					"The student accepts the payment plan.", "The payer is the account holder",
-					"The payer accepted the direct debit terms on the setup page on"} {
-					if !strings.Contains(sandbox.WithoutSpace(text), sandbox.WithoutSpace(said)) {
-						t.Errorf("the %s does not say %q:\n%s", name, said, text)
-					}
-				}
-				if strings.Contains(sandbox.WithoutSpace(text), sandbox.WithoutSpace("Payer"+"Aroha")) {
-					t.Errorf("the %s calls the student the payer:\n%s", name, text)
-				}
-			}
-		})
-	}
-}
-
-// payAsAParent gives the parent's name in place of the student's, which GoCardless' page comes with, and the parent's account.
-func payAsAParent(t *testing.T, s *suite, page string) {
-	t.Helper()
-	details := sandbox.Elements(t, s.Visit(t, page))
-	for field, student := range map[string]string{"given_name": "Aroha", "family_name": "Ngata", "email": "aroha.ngata@students.example.ac.nz"} {
-		inputs := pick(details, "input", "name", field)
-		if len(inputs) != 1 || inputs[0].Attr["value"] != student || inputs[0].Attr["type"] != "text" {
-			t.Errorf("%s is %+v, want a field that can be changed, with %q in it", field, inputs, student)
-		}
-	}
-	r := s.Submit(t, page, []string{"given_name", "Hana", "family_name", "Ngata", "email", "hana@example.nz",
-		"account_holder_name", parent, "account_number", goodAccount})
-	if r.Status != http.StatusSeeOther {
-		t.Fatalf("GoCardless' page answers %d %s", r.Status, r.Body)
-	}
-}
-
-// ofTwoDays has weekly payments collected two business days after their notice.
-func ofTwoDays(c *service.Config, _ *httpapi.Options) {
-	c.Terms.NoticeDays, c.Terms.FrequentNotice = 5, 2
-}
-
 // goOn sends the form of the setup page from a browser at that address.
 func (s *suite) goOn(t *testing.T, page response, from string) response {
 	t.Helper()
@@ -186,46 +107,6 @@ func (s *suite) goOn(t *testing.T, page response, from string) response {
 		fields = append(fields, e.Attr["name"], e.Attr["value"])
 	}
 	return s.Submit(t, sandbox.SetupPagePath, fields, "X-Forwarded-For", from)
-}
-
-func behindAProxy(_ *service.Config, o *httpapi.Options) {
-	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-}
-
-// By the contract the payer sets up the direct debit on the hosted page (section 1). The consent that is given there
-// is recorded: when, from where, and to which terms.
-func TestContract1TheConsentOfThePayerIsOnTheAgreement(t *testing.T) {
-	withTheFake(t)
-	contract(t, func(t *testing.T, s *suite) {
-		created := s.Create(t, "order-1")
-		page := s.Visit(t, created.String("direct_debit.setup_url"))
-		s.goOn(t, page, "198.51.100.1") // first on another device
-		s.Clock.Forward(time.Minute)
-		begun := s.goOn(t, page, "203.0.113.7")
-		if begun.Status != http.StatusSeeOther {
-			t.Fatalf("going on: %d %s", begun.Status, begun.Body)
-		}
-		at := s.Clock.Now()
-		s.Clock.Forward(time.Minute)
-		s.Submit(t, begun.Header.Get("Location"), bankDetails())
-		confirmed := s.Confirm(t, created)
-
-		d := s.record(t, "order-1")
-		got := d.Checkout.Setup.Consent
-		if at.Sub(got.At).Abs() > time.Minute/2 || got.From != "203.0.113.7" || got.Version() != agreement.Version || got.Period != (agreement.NoticePeriod{Days: 2, Business: true}) {
-			t.Errorf("the checkout's consent is %+v, want one of %v, from 203.0.113.7, to the terms of %s with 2 business days of notice",
-				got, at, agreement.Version)
-		}
-		if d.Agreement.DirectDebit.Consent != d.Checkout.Setup.Consent {
-			t.Errorf("the agreement's consent is %+v, the checkout's %+v", d.Agreement.DirectDebit.Consent, d.Checkout.Setup.Consent)
-		}
-		text := s.document(t, confirmed.String("agreement.number"))
-		for _, said := range []string{"The payer accepted the direct debit terms on the setup page", got.Terms, "203.0.113.7", "2 business days"} {
-			if !strings.Contains(text, sandbox.WithoutSpace(said)) {
-				t.Errorf("the PDF does not say %q:\n%s", said, text)
-			}
-		}
-	}, behindAProxy, ofTwoDays)
 }
 
 // document returns the text of an agreement's PDF without white space.

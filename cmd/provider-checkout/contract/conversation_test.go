@@ -12,6 +12,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -82,6 +84,7 @@ var inSalesforce = map[string]string{
 
 // With a CRM outside of the store the same requests have the same answers.
 func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
+	testlevel.Full(t)
 	skipOtherWorlds(t)
 	files, err := filepath.Glob(conversations + "*.txt")
 	if err != nil {
@@ -174,6 +177,8 @@ func apply(t *testing.T, setting string, c *service.Config, o *httpapi.Options) 
 		c.BaseURL = text
 	case scans(setting, "a key may send %d requests a second", &number):
 		o.RateLimit = float64(number)
+	case scans(setting, "the proxy %s is trusted", &text):
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(text)}
 	case scans(setting, "a setup page opens for %d hours", &number):
 		c.SetupLifetime = func(string) time.Duration { return time.Duration(number) * time.Hour }
 	case scans(setting, "an abandoned checkout is erased after %d days", &number):
@@ -236,6 +241,11 @@ func (k *talk) do(t *testing.T, line string) {
 			t.Fatal(err)
 		}
 		k.Clock.Forward(time.Second) // within which a running server refuses it
+	case scans(line, "the operator disables %s", &code), scans(line, "the operator enables %s", &code):
+		k.Clock.Forward(5 * time.Second) // within which a running server sees it
+		if err := (&suite{k.Sandbox}).operator("complaint 12").SetDisabled(t.Context(), code, strings.Contains(line, "disables")); err != nil {
+			t.Fatal(err)
+		}
 	case scans(line, "the operator cancels {checkout %d}", &number):
 		if err := (&suite{k.Sandbox}).operator("wrong course").Cancel(t.Context(), k.names.meaning(fmt.Sprintf("{checkout %d}", number))); err != nil {
 			t.Fatal(err)

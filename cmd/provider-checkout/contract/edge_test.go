@@ -8,17 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
 // listening serves the sandbox as the serve command does, its limits included, and returns the address.
@@ -173,29 +170,6 @@ func manyTimes(text string, n int) []string {
 		all[i] = text
 	}
 	return all
-}
-
-func TestContract5AnAddressIsBelievedFromATrustedProxyOnly(t *testing.T) {
-	bad := func(t *testing.T, s *suite, address string) response {
-		return s.Send(t, http.MethodGet, "/v1/provider-checkouts/x", "", "Authorization", "Bearer bad", "X-Forwarded-For", address)
-	}
-	slow := func(_ *service.Config, o *httpapi.Options) { o.RateLimit = 0.1 }
-	t.Run("no proxy", func(t *testing.T) {
-		contract(t, func(t *testing.T, s *suite) {
-			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
-			refused(t, bad(t, s, "192.0.2.2"), http.StatusTooManyRequests, "RATE_LIMITED") // the same source, whatever its header
-			refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusNotFound, "CHECKOUT_NOT_FOUND")
-		}, slow)
-	})
-	t.Run("trusted proxy", func(t *testing.T) {
-		contract(t, func(t *testing.T, s *suite) {
-			refused(t, bad(t, s, "192.0.2.1"), http.StatusForbidden, "INVALID_API_KEY")
-			refused(t, bad(t, s, "192.0.2.2"), http.StatusForbidden, "INVALID_API_KEY")
-			refused(t, bad(t, s, "198.51.100.7, 192.0.2.1"), http.StatusTooManyRequests, "RATE_LIMITED") // a client may forge the entries left of it
-		}, slow, func(_ *service.Config, o *httpapi.Options) {
-			o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-		})
-	})
 }
 
 func TestContract5NoRequestHidesBehindAnother(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -94,38 +95,6 @@ func (f *faulty) UpdateCheckout(ctx context.Context, known checkout.Checkout, ho
 	return f.Store.UpdateCheckout(ctx, known, hold, decide)
 }
 
-func (f *faulty) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
-	if l.Job.Kind == checkout.JobDeliver {
-		if err := f.fault("Settle"); err != nil {
-			return err
-		}
-	}
-	return f.Store.Settle(ctx, l, o)
-}
-
-func (f *faulty) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
-	if l.Job.Kind == checkout.JobDeliver {
-		if err := f.fault("Extend"); err != nil {
-			return err
-		}
-	}
-	return f.Store.Extend(ctx, l, d)
-}
-
-// erase erases the checkout of a create's answer.
-func (s *suite) erase(t *testing.T, created response) {
-	t.Helper()
-	c, err := s.Store.Checkout(t.Context(), created.String("checkout.checkout_id"))
-	if err == nil {
-		_, _, err = s.Store.UpdateCheckout(t.Context(), c, 0, func(c checkout.Checkout) (checkout.Change, error) {
-			return c.Erase(s.Clock.Now(), checkout.ActorService, nil), nil
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // inside is the text of an internal failure, which no answer may contain.
 const inside = "open /var/lib/secret.db as operator:hunter2"
 
@@ -139,7 +108,7 @@ var needs = map[string][]string{
 	"list":    {"Key", "Providers", "Jobs"},
 }
 
-// providerCalls are the calls of a provider. All but create are about a checkout whose setup is complete.
+// providerCalls are the calls of a provider. All but create are about an open checkout, whose setup is complete for a confirm.
 var providerCalls = map[string]func(t *testing.T, s *suite, id string, ready response) response{
 	"create": func(t *testing.T, s *suite, id string, _ response) response {
 		return s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "NEW-"+id), "Idempotency-Key", "key-new-"+id)
@@ -174,7 +143,10 @@ func TestContract7AnUnexpectedFailureIsAnInternalErrorWithoutSecrets(t *testing.
 				for name, call := range providerCalls {
 					for _, need := range needs[name] {
 						id := name + "-" + need
-						ready := s.Ready(t, id)
+						ready := s.Create(t, id)
+						if name == "confirm" {
+							s.SetUp(t, ready)
+						}
 						s.Clock.Forward(time.Minute) // what the operator configured is read again, and every look is due
 						store.fail(func(call string) error {
 							if call == need {
@@ -212,58 +184,6 @@ func leaks(r response, texts ...string) bool {
 	return false
 }
 
-func TestContract7AFailureIsOnTheLogUnderTheAnswersRequestID(t *testing.T) {
-	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
-		created := s.Create(t, "ORDER-1")
-		store.fail(func(call string) error {
-			if call == "Checkout" {
-				return errors.New("the disk is on fire")
-			}
-			return nil
-		})
-		got := s.Get(t, "KOWHAI", created.CheckoutPath())
-		for line := range strings.Lines(s.Log.String()) {
-			if strings.Contains(line, "the disk is on fire") && strings.Contains(line, got.Header.Get("X-Request-Id")) {
-				return
-			}
-		}
-		t.Errorf("no line of the log has the cause and the request id of %s:\n%s", got.Body, s.Log.String())
-	})
-}
-
-func TestContract6WhatADeliveryMeetsDoesNotChangeTheAnswer(t *testing.T) {
-	for _, need := range []string{"Extend", "Settle"} {
-		t.Run(need+" fails", func(t *testing.T) {
-			contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
-				created := s.Ready(t, "ORDER-1")
-				store.fail(func(call string) error {
-					if call == need {
-						return errors.New(inside)
-					}
-					return nil
-				})
-				s.Create(t, "ORDER-2")
-				if got := s.Confirm(t, created); got.Status != http.StatusOK || got.At("agreement.pdf_generated") != true {
-					t.Errorf("confirm answers %d %s", got.Status, got.Body)
-				}
-				if events := s.record(t, "ORDER-1").Events(); len(events) != 3 {
-					t.Errorf("%d events are on record, want 3", len(events))
-				}
-			})
-		})
-	}
-}
-
-func TestContract4ReadinessSaysThatTheStoreCannotBeRead(t *testing.T) {
-	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
-		store.fail(func(string) error { return errors.New(inside) })
-		got := s.Send(t, http.MethodGet, "/v1/environment", "")
-		if got.Status != http.StatusOK || got.At("readiness.ready_for_api_calls") != false || leaks(got, "hunter2") {
-			t.Errorf("/v1/environment answers %d %s", got.Status, got.Body)
-		}
-	})
-}
-
 // press is a printer whose results the test sets.
 type press struct {
 	ports.Printer
@@ -299,4 +219,43 @@ func (p *press) Print(ctx context.Context, a agreement.Agreement) ([]byte, error
 		return nil, err
 	}
 	return p.Printer.Print(ctx, a)
+}
+
+// Section 5: authentication and authorization.
+
+func TestContract5AKeyOfOneEnvironmentIsNotValidInTheOther(t *testing.T) {
+	contract(t, func(t *testing.T, s *suite) {
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "INVALID_API_KEY")
+		s.Keys["KOWHAI"] = sandbox.IssueKey(t, s.Store, "KOWHAI", catalogue.Production)
+		// The key is valid now, but the configuration is still the sandbox's.
+		refused(t, s.Get(t, "KOWHAI", "/v1/provider-checkouts/x"), http.StatusForbidden, "PROVIDER_NOT_ENABLED")
+	}, func(c *service.Config, _ *httpapi.Options) {
+		c.Environment, c.BaseURL, c.Processor = catalogue.Production, "https://pay.example", movesMoney{c.Processor}
+	})
+}
+
+// movesMoney is a processor that is allowed in production.
+type movesMoney struct{ ports.Processor }
+
+func (p movesMoney) Info() checkout.ProcessorInfo {
+	return checkout.ProcessorInfo{Name: "test", Environment: catalogue.Production}
+}
+
+func TestContract5CheckingAKeyWritesNothing(t *testing.T) {
+	contractWith(t, withFaultyStore, func(t *testing.T, s *suite, store *faulty) {
+		created := s.Create(t, "ORDER-1")
+		store.fail(func(call string) error {
+			switch call {
+			case "InsertCheckout", "UpdateCheckout":
+				return errors.New("attempt to write a readonly database")
+			}
+			return nil
+		})
+		if got := s.Get(t, "KOWHAI", created.CheckoutPath()); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a get answers %d %s", got.Status, got.Body)
+		}
+		if got := s.Post(t, "KOWHAI", "/v1/provider-checkouts", order(catalogueCreate, "ORDER-1")); got.Status != http.StatusOK {
+			t.Errorf("on a store that cannot be written a replay answers %d %s", got.Status, got.Body)
+		}
+	})
 }

@@ -19,7 +19,7 @@ func TestPromises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	promises, untested := 0, ""
+	promises, untested, suites := 0, "", source(t, "adapters/kit/*test/*.go")
 	for line := range strings.Lines(string(table)) {
 		line = strings.TrimSuffix(line, "\n")
 		place, isTest := strings.CutPrefix(line, "\t")
@@ -27,7 +27,7 @@ func TestPromises(t *testing.T) {
 		case isTest && untested == "":
 			t.Errorf("%s is a second test of a promise", place)
 		case isTest:
-			if folder, test, _ := strings.Cut(place, ": "); place != "no test" && !exists(t, folder, test) {
+			if folder, test, _ := strings.Cut(place, ": "); place != "no test" && !exists(t, folder, test, suites) {
 				t.Errorf("%s: there is no test %s", untested, place)
 			}
 			promises, untested = promises+1, ""
@@ -48,7 +48,7 @@ func TestPromises(t *testing.T) {
 
 // exists reports whether a folder has a test, named by its function and, behind slashes, its subtests, which may be a suite's; or whether
 // a conversation has a step of that name.
-func exists(t *testing.T, place, test string) bool {
+func exists(t *testing.T, place, test, suites string) bool {
 	t.Helper()
 	if strings.HasSuffix(place, ".txt") {
 		return strings.Contains(source(t, place), "\n### "+test+"\n")
@@ -58,9 +58,8 @@ func exists(t *testing.T, place, test string) bool {
 	if !strings.Contains(tests, "\nfunc "+function+"(t *testing.T)") {
 		return false
 	}
-	suites := tests + source(t, "adapters/kit/*test/*.go")
 	for subtest := range strings.SplitSeq(subtests, "/") {
-		if subtest != "" && !strings.Contains(suites, `"`+subtest+`"`) {
+		if subtest != "" && !strings.Contains(tests+suites, `"`+subtest+`"`) {
 			return false
 		}
 	}

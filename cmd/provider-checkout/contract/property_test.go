@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -112,7 +113,7 @@ func randomDate(r *rand.Rand) string {
 func TestContract3WhateverACreateAcceptsCanBeConfirmedWithItsPDF(t *testing.T) {
 	contract(t, func(t *testing.T, s *suite) {
 		r := rand.New(rand.NewPCG(2026, 11))
-		for i := range 40 {
+		for i := range testlevel.Of(10, 40) {
 			body := randomCreate(r, fmt.Sprint("ORDER-", i))
 			created := s.Post(t, "TUI", createPath, body)
 			if created.Status != http.StatusCreated {

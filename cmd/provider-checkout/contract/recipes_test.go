@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/nodetest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -384,4 +385,16 @@ func (p *faultyProxy) check(t *testing.T) {
 	if p.rest < 990*time.Millisecond { // timers may be a little early
 		t.Errorf("after a Retry-After of one second the next poll came after %v", p.rest)
 	}
+}
+
+// Linters for Node find nothing in the OpenAPI document that the service serves, and a client that is generated from it walks the
+// whole flow.
+func TestNodeToolsTakeTheDescriptionAndAGeneratedClientEnrols(t *testing.T) {
+	withTheFake(t) // whose forms the client fills in
+	if outside.Salesforce {
+		t.Skip("the description is the same over any CRM")
+	}
+	t.Parallel()
+	s := newSuite(t, sandbox.Memory)
+	nodetest.Check(t, "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI", "COURSE=NZDIP")
 }

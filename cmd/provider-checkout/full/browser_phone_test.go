@@ -65,34 +65,6 @@ func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
 	}
 }
 
-// On a phone the way on ends on the first screen, on a plan of 52 weeks with a lender and a default fee.
-func TestBrowserAPhoneShowsTheWayOnAtOnce(t *testing.T) {
-	s := sandbox.New(t, sandbox.Memory, withTerms...)
-	created := s.Create(t, "ORDER-1")
-	p := newTab(t, startBrowser(t), phone, true)
-	begins := func(what, selector string, screens float64) {
-		t.Helper()
-		top := evaluate[float64](p, `document.querySelector('`+selector+`').getBoundingClientRect().top + scrollY`)
-		if most := screens * float64(phone.height); top > most {
-			t.Errorf("on the %s the way on begins at %.0f pixels, want at most %.0f", what, top, most)
-		}
-		t.Logf("%s: the way on begins at %.0f pixels of %d", what, top, evaluate[int64](p, "document.documentElement.scrollHeight"))
-	}
-	p.open(setupURL(created))
-	begins("setup page", onward, 0.95)
-	p.click(onward)
-	begins("bank form", onward, 1.3)
-	p.fill(holderField, apiclient.AccountHolder)
-	p.fill(accountField, apiclient.AccountNumber)
-	p.press(authorityBox)
-	p.click(onward)
-	p.shows(sandbox.DoneTitle)
-	begins("page when done", "a.button", 0.5)
-	s.Confirm(t, created)
-	p.open(setupURL(created))
-	begins("payer's page", "a.button", 1)
-}
-
 // The next person at the same device finds no account number by going back, whether the browser has the pages in its
 // memory or asks for them again.
 func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {

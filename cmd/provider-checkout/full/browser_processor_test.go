@@ -26,15 +26,14 @@ import (
 type farBank struct {
 	ports.Processor
 	pages *httptest.Server
-	named bool // whether Info names its origin
 
 	mu   sync.Mutex
 	done checkout.Observation
 }
 
 // newFarBank starts the pages of a processor.
-func newFarBank(t *testing.T, named bool) *farBank {
-	b := &farBank{named: named, done: checkout.Observation{BillingRequest: checkout.BillingPending,
+func newFarBank(t *testing.T) *farBank {
+	b := &farBank{done: checkout.Observation{BillingRequest: checkout.BillingPending,
 		Mandate: checkout.MandateNone, Authorisation: checkout.CustomerInProgress}}
 	b.pages = httptest.NewServer(b)
 	t.Cleanup(b.pages.Close)
@@ -48,9 +47,7 @@ func (b *farBank) serve(c *service.Config, _ *httpapi.Options) {
 
 func (b *farBank) Info() checkout.ProcessorInfo {
 	info := b.Processor.Info()
-	if b.named {
-		info.PageOrigins = []string{b.pages.URL}
-	}
+	info.PageOrigins = []string{b.pages.URL}
 	return info
 }
 
@@ -81,30 +78,11 @@ func (b *farBank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `<!doctype html><title>Bank</title><h1>A bank far away</h1><form method="post"><button id="agree">Agree</button></form>`)
 }
 
-// A browser applies the policy of a form's page to the form's redirects too. If the processor does not name its origin,
-// the button does nothing.
-func TestBrowserNoFormLeadsToAnOriginThatTheProcessorDoesNotName(t *testing.T) {
-	bank := newFarBank(t, false)
-	s := sandbox.New(t, sandbox.Memory, bank.serve)
-	p := newTab(t, startBrowser(t), lightPhone, true)
-	p.open(setupURL(s.Create(t, "ORDER-1")))
-	p.press(onward)
-	fault := await(func() string {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return strings.Join(p.faults, " ")
-	})
-	if !strings.Contains(fault, "form-action") {
-		t.Errorf("the browser complains %q, want of form-action", fault)
-	}
-	p.shows(sandbox.OpenTitle)
-}
-
 // A processor's pages refuse to be framed: the form of the framed page that leads there, which every state before the setup has, leaves the
 // frame, and the payer comes back to the page in the whole window.
 func TestBrowserTheWayToAProcessorLeavesTheFrame(t *testing.T) {
 	enrolment := strings.Replace(serveEnrolmentPage(t), "127.0.0.1", "localhost", 1) // another site than the service's
-	bank := newFarBank(t, true)
+	bank := newFarBank(t)
 	s := sandbox.New(t, sandbox.Memory, bank.serve)
 	s.Configure(t, strings.Replace(sandbox.Providers, "https://enrol.kowhai.example\"]", enrolment+`"]`, 1))
 	created := s.Create(t, "ORDER-1")

@@ -165,12 +165,15 @@ var pageStates = []pageState{
 			s.Visit(t, setupURL(created))
 			return setupURL(created)
 		}},
-	{name: "agreement", heading: "Payment Plan Agreement", serving: withTerms, says: []string{"PPA-", "Aroha Ngata", "Pūtea Limited", "Monday 31 January 2028", "until Sunday 30 April 2028"},
+	{name: "agreement", heading: "Payment Plan Agreement", serving: withTerms, says: []string{"PPA-", "Aroha Ngata", "Pūtea Limited", "Wednesday 2 February 2028", "until Tuesday 2 May 2028"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			created := s.Ready(t, "ORDER-1")
-			s.Confirm(t, created)
+			body := sandbox.Set(t, created.ConfirmBody(), "payment.first_payment_date", `"2027-02-03"`) // Wednesday has the longest dates
+			s.Post(t, created.Provider(), created.CheckoutPath()+"/confirm", body)
 			return strings.Replace(setupURL(created), "?", "/agreement?", 1)
 		}},
+	{name: "reference of the API", heading: "Provider Checkout: the API", says: []string{"DIRECT_DEBIT_SETUP_INCOMPLETE"},
+		make: func(_ *testing.T, s *sandbox.Sandbox) string { return s.URL + "/docs" }},
 	{name: "open, over millions", heading: sandbox.OpenTitle, says: []string{"$9,999,999.99"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string {
 			create := sandbox.Order(sandbox.LegacyCreate, "ORDER-1")
@@ -302,6 +305,13 @@ func TestBrowserEveryPage(t *testing.T) {
 				}
 				p.shows(state.heading)
 				p.fits(s.URL)
+				const unseen = `[...document.querySelectorAll("h1"), ...[document.querySelector(".notice h2")].filter(e => e)]` +
+					`.filter(e => e.getBoundingClientRect().bottom > innerHeight).map(e => e.innerText)`
+				if p.screen.text == 0 {
+					for _, text := range evaluate[[]string](p, unseen) {
+						t.Errorf("%s: %q, which says what happened, is not to be seen without scrolling", p.screen.name, text)
+					}
+				}
 				p.picture(state.name)
 				evaluate[int](p, "document.querySelectorAll('details').forEach(d => d.open = true), 0")
 				got := p.text("main")

@@ -25,44 +25,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
-func (b suite) answersSoon(t *testing.T) {
-	store := newFile(t)
-	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t).URL)
-	b.Serve(t, store).Listening(t) // creates the store, and fills the system's page cache
-	began := time.Now()
-	base := b.Serve(t, store).Listening(t)
-	resp, err := http.Get(base + "/v1/environment")
-	took := testlevel.Elapsed(began)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	t.Logf("the first answer came %v after the start", took)
-	// It takes about 20 ms.
-	if resp.StatusCode != http.StatusOK || took > 5*time.Second {
-		t.Errorf("the first answer was %d and came after %v", resp.StatusCode, took)
-	}
-}
-
 // storeFiles are the files of a store that is not open.
 const storeFiles = "records.db records.db.secret"
-
-func (b suite) keepsItsFilesToTheirOwner(t *testing.T) {
-	dir := t.TempDir()
-	args := append([]string{"-c", `umask 0; exec "$0" "$@"`, string(b.Binary)}, proc.ServeArgs("sqlite:"+filepath.Join(dir, "records.db"))...)
-	cmd := exec.Command("/bin/sh", args...)
-	cmd.Env = []string{}
-	p := proc.Start(t, cmd)
-	p.Listening(t)
-	const whileOpen = "records.db records.db-shm records.db-wal records.db.secret"
-	if got := ownersAlone(t, dir); got != whileOpen {
-		t.Errorf("a server has the files %s, want %s", got, whileOpen)
-	}
-	p.Stop(t, syscall.SIGTERM)
-	if got := ownersAlone(t, dir); got != storeFiles {
-		t.Errorf("a stopped server leaves %s, want %s", got, storeFiles)
-	}
-}
 
 // The first start creates the store and its secret. It is killed soon after it created one of the files, in
 // the middle of the next step.

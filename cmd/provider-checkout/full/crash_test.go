@@ -2,12 +2,8 @@ package full_test
 
 import (
 	"database/sql"
-	"encoding/json"
 	"os"
-	"os/user"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +13,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
@@ -26,12 +21,9 @@ import (
 func TestBinary(t *testing.T) {
 	t.Parallel()
 	b := newSuite(t)
-	t.Run("answers soon after its start", b.answersSoon)
-	t.Run("keeps its files to their owner", b.keepsItsFilesToTheirOwner)
 	t.Run("finishes a first start that was killed", b.finishesAKilledFirstStart)
 	t.Run("drains on SIGTERM", b.drains)
 	t.Run("serves on whatever becomes of the reader of its log", b.servesWithoutALog)
-	t.Run("records its operators", b.recordsItsOperators)
 	t.Run("demonstrates itself in a shell until SIGINT", b.demonstrates)
 	t.Run("survives being killed at any moment", b.survivesKills)
 }
@@ -68,114 +60,6 @@ func checkIntact(t *testing.T, store string) {
 	var verdict string
 	if err := db.QueryRow(`PRAGMA quick_check`).Scan(&verdict); err != nil || verdict != "ok" {
 		t.Errorf("quick_check says %q, %v", verdict, err)
-	}
-}
-
-// did is an act as acts --json prints it, without its time.
-type did struct {
-	Operator, Act, Subject, Reason string
-	Changes                        []string
-}
-
-// What operators change is on record with who they are, why, and what was before and after; and no secret is.
-func (b suite) recordsItsOperators(t *testing.T) {
-	store := filepath.Join(t.TempDir(), "records.db")
-	demo, err := os.ReadFile("../demo.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	raised := strings.Replace(string(demo), `"course_price": 2990.00`, `"course_price": 3190.00`, 1)
-	raised = strings.Replace(raised, "whsec_", "whsec_new_", 1)
-	run := func(operator string, args ...string) string {
-		t.Helper()
-		cmd := b.Command(append(args, "--store", "sqlite:"+store)...)
-		if operator != "" {
-			cmd.Env = append(cmd.Env, operator)
-		}
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%q: %v", args, err)
-		}
-		return string(out)
-	}
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	added := run("", "apply", "-f", "../demo.json")
-	changed := run("PROVIDER_CHECKOUT_OPERATOR=Aroha Ngata", "apply", "-f", proc.TempFile(t, raised), "--reason", "prices of 2027")
-	run("PROVIDER_CHECKOUT_OPERATOR=Aroha Ngata", "apply", "-f", proc.TempFile(t, raised)) // which changes nothing
-	key := strings.TrimSpace(run("SUDO_USER=matiu", "keys", "issue", "--provider", "TUI"))
-	id := strings.Split(key, "_")[2]
-	run("SUDO_USER=matiu", "keys", "revoke", key, "--reason", "it was in a chat")
-	run("SUDO_USER=matiu", "keys", "revoke", id) // which it is already
-
-	lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
-	changes := func(applied string) []string { // without the revision, which comes last
-		all := lines(applied)
-		return all[:len(all)-1]
-	}
-	about := func(provider string, changes []string) (list []string) {
-		for _, change := range changes {
-			if strings.Contains(change, provider) {
-				list = append(list, change)
-			}
-		}
-		return list
-	}
-	want := []did{
-		{Operator: me.Username, Act: "apply", Subject: "KOWHAI", Changes: about("KOWHAI", changes(added))},
-		{Operator: me.Username, Act: "apply", Subject: "TUI", Changes: about("TUI", changes(added))},
-		{Operator: "Aroha Ngata", Act: "apply", Subject: "KOWHAI", Reason: "prices of 2027", Changes: changes(changed)},
-		{Operator: "matiu", Act: "keys issue", Subject: id, Changes: []string{"+ key " + id + ": of provider TUI, for sandbox"}},
-		{Operator: "matiu", Act: "keys revoke", Subject: id, Reason: "it was in a chat",
-			Changes: []string{"- key " + id + ": of provider TUI, for sandbox, live → revoked"}},
-	}
-	var got []did
-	for _, line := range lines(run("", "acts", "--json")) {
-		var d did
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			t.Fatal(err)
-		}
-		got = slices.Insert(got, 0, d) // the newest comes first
-	}
-	slices.SortFunc(got[:2], func(a, b did) int { return strings.Compare(a.Subject, b.Subject) }) // of one moment
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("on record are\n%+v\nwant\n%+v", got, want)
-	}
-	if !strings.Contains(changed, "course_price 2990.00 → 3190.00") || !strings.Contains(changed, "signing secret changed") {
-		t.Errorf("apply prints\n%s", changed)
-	}
-	checkNoSecrets(t, store, "whsec", key, strings.Split(key, "_")[3])
-}
-
-// checkNoSecrets checks that no act on record in a store holds any of the texts.
-func checkNoSecrets(t *testing.T, store string, secrets ...string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+store+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.Query(`SELECT operator || act || subject || reason || changes FROM acts`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	acts := 0
-	for ; rows.Next(); acts++ {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
-		for _, secret := range secrets {
-			if strings.Contains(text, secret) {
-				t.Errorf("an act holds the secret %s:\n%s", secret, text)
-			}
-		}
-	}
-	if err := rows.Err(); err != nil || acts == 0 {
-		t.Errorf("%d acts were read, %v", acts, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,7 +43,6 @@ func TestPackagingFitsTheProgram(t *testing.T) {
 	program := built(t)
 	for name, test := range map[string]func(*testing.T, proc.Binary){
 		"variables are settings":             variablesAreSettings,
-		"rules name its metrics":             metricsExist,
 		"the image runs":                     imageRuns,
 		"the unit's command and settings do": unitServes,
 	} {
@@ -65,6 +65,43 @@ func variablesAreSettings(t *testing.T, program proc.Binary) {
 			}
 		}
 	}
+}
+
+// imageRuns serves in a root file system that has what the last stage of the Dockerfile copies, as the user of the image, who may write
+// to the volume alone.
+func imageRuns(t *testing.T, program proc.Binary) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root may change the root of a process")
+	}
+	_, stage, _ := strings.Cut(packaged(t, "Dockerfile"), "\nFROM scratch\n")
+	says := func(pattern string) []string {
+		m := regexp.MustCompile(`(?m)^` + pattern + `$`).FindStringSubmatch(stage)
+		if m == nil {
+			t.Fatalf("the last stage of the Dockerfile has no %s", pattern)
+		}
+		return m[1:]
+	}
+	root, place := t.TempDir(), says(`COPY --from=build /out/provider-checkout (\S+)`)[0]
+	volume := says(`COPY --from=build --chown=(\d+):\d+ --chmod=0700 /out/data (\S+)`)
+	user := says(`USER (\d+):\d+`)[0]
+	id, err := strconv.Atoi(user)
+	data, there := filepath.Join(root, volume[1]), filepath.Join(root, place)
+	if err = errors.Join(err, os.Chmod(root, 0o755), os.Mkdir(data, 0o700), os.Chown(data, id, id), os.MkdirAll(filepath.Dir(there), 0o755),
+		os.Link(string(program), there)); err != nil || id == 0 || volume[0] != user || says(`VOLUME (\S+)`)[0] != volume[1] {
+		t.Fatalf("user %s, volume %q, %v", user, volume, err)
+	}
+	var env []string
+	for _, m := range regexp.MustCompile(`(?m)^ENV (.*)$`).FindAllStringSubmatch(stage, -1) {
+		env = append(env, m[1])
+	}
+	cmd := exec.CommandContext(t.Context(), says(`ENTRYPOINT \["(\S+)"\]`)[0], says(`CMD \["(\S+)"\]`)[0])
+	cmd.Env, cmd.Dir = append(env, "PROVIDER_CHECKOUT_ADDR=127.0.0.1:0"), says(`WORKDIR (\S+)`)[0]
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}}
+	p := proc.Start(t, cmd)
+	if got := sandbox.Fetch(t, p.Listening(t)+"/v1"); got.Status != http.StatusOK {
+		t.Errorf("GET /v1 in the image answers %d %s", got.Status, got.Body)
+	}
+	p.Stop(t, syscall.SIGTERM)
 }
 
 const unitFile = "provider-checkout.service"
@@ -135,19 +172,6 @@ func TestUnitIsValidAndHardened(t *testing.T) {
 	}
 }
 
-// named returns the metrics that an expression is about.
-func named(expression string) (names []string) {
-	for _, name := range regexp.MustCompile(`\b(?:provider_checkout|process|go)_[a-z0-9_]+`).FindAllString(expression, -1) {
-		for _, part := range []string{"_bucket", "_sum", "_count"} { // of a histogram
-			if base, cut := strings.CutSuffix(name, part); cut && !strings.HasSuffix(base, "_total") {
-				name = base
-			}
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
 // rule is a rule of alerts.yaml.
 type rule struct {
 	Alert       string            `json:"alert"`
@@ -170,22 +194,4 @@ func rules(t *testing.T) (all []rule) {
 		all = append(all, g.Rules...)
 	}
 	return all
-}
-
-// metricsExist checks that the rules ask for metrics that a running server exports.
-func metricsExist(t *testing.T, _ proc.Binary) {
-	m := newMeasured(t)
-	m.confirm(t, m.setUp(t))
-	m.scrape(t) // the counters of each provider begin
-	known := map[string]bool{"process_start_time_seconds": true}
-	for series := range m.scrape(t) {
-		known[named(series)[0]] = true
-	}
-	for _, rule := range rules(t) {
-		for _, name := range named(rule.Expr) {
-			if !known[name] {
-				t.Errorf("%s asks for %s, which there is not", rule.Alert, name)
-			}
-		}
-	}
 }

@@ -133,12 +133,12 @@ func must(t *testing.T, err error) {
 func (b suite) onAFullDisk(t *testing.T) {
 	for range testlevel.Runs(t, 2) {
 		folder := t.TempDir()
-		if err := mount(folder, "32m"); err != nil {
-			t.Fatalf("no disk can be mounted: %v", err)
+		if said, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=700,size=32m", "tmpfs", folder).CombinedOutput(); err != nil {
+			t.Fatalf("no disk can be mounted: %v, %s", err, said)
 		}
 		t.Cleanup(func() {
-			if err := unmount(folder); err != nil {
-				t.Error(err)
+			if said, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
+				t.Errorf("%v, %s", err, said)
 			}
 		})
 		b.fill(t, folder)

@@ -3,9 +3,7 @@ package simulation_test
 import (
 	"flag"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -189,46 +187,5 @@ func TestASeedReplays(t *testing.T) {
 	}
 	if differ > max(1, runs/100) {
 		t.Errorf("%d of %d seeds do not replay", differ, runs)
-	}
-}
-
-// Requests of one process to one address at one instant have their turns in an order that follows from what they say.
-func TestRequestsAtOneInstantHaveAnOrder(t *testing.T) {
-	orders := map[string]bool{}
-	for range 50 {
-		synctest.Test(t, func(t *testing.T) {
-			w := &world{turns: turns{arrived: make(chan struct{}, 1)}, began: time.Now(), draws: map[string]drawn{}, model: &model{}}
-			p, order := &process{world: w, name: "process", gone: make(chan struct{})}, ""
-			far := wire{p, "bank", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				body, err := io.ReadAll(r.Body)
-				if order += string(body); err != nil {
-					t.Error(err)
-				}
-			})}
-			var all sync.WaitGroup
-			for _, says := range "abcdefgh" {
-				all.Go(func() {
-					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost:1/", strings.NewReader(string(says)))
-					if err == nil {
-						_, err = far.RoundTrip(req)
-					}
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			go func() {
-				all.Wait()
-				w.mu.Lock()
-				w.over = true
-				w.mu.Unlock()
-				w.arrive()
-			}()
-			w.drive()
-			orders[order] = true
-		})
-	}
-	if len(orders) != 1 {
-		t.Errorf("%d orders of the same eight requests: %v", len(orders), orders)
 	}
 }
