@@ -64,8 +64,19 @@ type bookmark struct {
 	y     float64
 }
 
+// scale is the size of the type, and the height of its lines in that size.
+type scale struct{ size, height float64 }
+
+// The text is 9 points high, or 8 with closer lines where that saves a page.
+var fullSize, smaller = scale{1, 1}, scale{0.89, 0.92}
+
+// of returns the style of a text in the scale.
+func (s scale) of(face *face, size, height float64, c colour.RGB) style {
+	return style{face, size * s.size, height * s.size * s.height, c}
+}
+
 // newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but the text.
-func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale scale) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
@@ -77,13 +88,13 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canv
 		structure:   newStructure(),
 		accent:      accent,
 		title:       style{bold, 18, 9.5, colour.Black},
-		heading:     style{bold, 12, 6.8, accent},
-		body:        style{regular, 9, 4.4, colour.Black},
-		label:       style{regular, 9, 4.4, grey},
-		strong:      style{bold, 9, 4.4, colour.Black},
+		heading:     scale.of(bold, 12, 6.8, accent),
+		body:        scale.of(regular, 9, 4.4, colour.Black),
+		label:       scale.of(regular, 9, 4.4, grey),
+		strong:      scale.of(bold, 9, 4.4, colour.Black),
 		small:       style{regular, 7.5, 4, grey},
-		glance:      style{regular, 10, 5.5, colour.Black},
-		glanceLabel: style{bold, 9, 5.5, colour.Black},
+		glance:      scale.of(regular, 10, 5.5, colour.Black),
+		glanceLabel: scale.of(bold, 9, 5.5, colour.Black),
 	}
 	c.newPage()
 	return c

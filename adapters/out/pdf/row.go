@@ -9,6 +9,8 @@ type row struct {
 	labels []string
 	values []line
 	height float64
+	x      float64 // from where rows begin
+	beside *row    // a row in the same line; optional
 }
 
 // line is a line of a value.
@@ -21,16 +23,31 @@ const (
 	belowRow      = 0.5
 	belowTallRow  = 1.0 // sets rows of several lines apart
 	betweenParts  = 1.0
+	betweenHalves = 2.0
 	unbrokenLines = 8 // a row of so many lines stays on one page
 )
 
-// layRows divides the rows of a section into lines.
+// layRows divides the rows of a section into lines; two short facts share a line.
 func (c *canvas) layRows(sec agreement.Section) []row {
-	rows := make([]row, len(sec.Rows))
+	var rows []row
 	for i, r := range sec.Rows {
-		rows[i] = c.lay(sec.Label(i), r.Value)
+		next := c.lay(sec.Label(i), r.Value)
+		if last := len(rows) - 1; !sec.Clauses && last >= 0 && rows[last].beside == nil && c.isShort(rows[last]) && c.isShort(next) {
+			next.x = halfway
+			rows[last].beside = &next
+			continue
+		}
+		rows = append(rows, next)
 	}
 	return rows
+}
+
+// halfway is the distance from the first of two rows in one line to the second.
+const halfway = (right - left) / 2
+
+// isShort reports whether a row leaves room for another beside it.
+func (c *canvas) isShort(r row) bool {
+	return len(r.labels) == 1 && len(r.values) == 1 && c.width(c.body, r.values[0].text) <= left+halfway-valuesAt-betweenHalves
 }
 
 // lay divides a labelled value into lines.
@@ -61,6 +78,10 @@ func (c *canvas) drawRows(rows []row) {
 	list := c.structure.document.add("L", ofTerms)
 	for _, r := range rows {
 		c.drawRow(list, r)
+		if r.beside != nil {
+			c.y -= r.height
+			c.drawRow(list, *r.beside)
+		}
 	}
 }
 
@@ -80,7 +101,7 @@ func (c *canvas) drawRow(list *element, r row) {
 	}
 	c.as(label)
 	for i, text := range r.labels {
-		c.drawText(c.label, left, y+float64(i)*c.body.height, text)
+		c.drawText(c.label, left+r.x, y+float64(i)*c.body.height, text)
 	}
 	for _, l := range r.values {
 		if l.begins {
@@ -92,7 +113,7 @@ func (c *canvas) drawRow(list *element, r row) {
 			c.newPage()
 		}
 		c.as(value)
-		c.drawText(c.body, valuesAt, c.y, l.text)
+		c.drawText(c.body, valuesAt+r.x, c.y, l.text)
 		c.y += c.body.height
 	}
 	c.y = end
