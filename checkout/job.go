@@ -213,8 +213,8 @@ type JobFilter struct {
 	ProviderCode string
 	CheckoutID   string
 	Since        time.Time // created at this time or later
-	// After, where it is not nil, admits the jobs of one provider behind a cursor, and they come in the order of the cursors, not the
-	// newest first. It is quick for events.
+	// After, where it is not nil, admits the events of one provider behind a cursor, and they come in the order of the cursors, not the
+	// newest first.
 	After *Cursor
 }
 

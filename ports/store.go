@@ -102,9 +102,9 @@ type Queue interface {
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error
 
 	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by their creation, and of one time by their
-	// positions. With JobFilter.After they come in the order in which they entered. Once a call in any process has returned a cursor,
-	// every job that enters later comes behind it; a job may be kept back while a transaction that began before it is open. A cursor
-	// has 1 to 200 characters, and a text that cannot be a cursor is ErrNotFound.
+	// positions. With JobFilter.After, for the events of one provider alone, they come in the order in which they entered. Once a call in
+	// any process has returned a cursor, every event that enters later comes behind it; an event may be kept back while a transaction
+	// that began before it is open. A cursor has 1 to 200 characters, and a text that cannot be a cursor is ErrNotFound.
 	Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error)
 
 	// Backlog returns the pending jobs of each kind that has any, leased ones too.

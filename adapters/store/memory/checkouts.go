@@ -207,7 +207,14 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, conf
 				ids = append(ids, id)
 			}
 		}
-		old := func(j *job) bool { return slices.Contains(page, j.CheckoutID) && j.old(s.now()) }
+		old := func(j *job) bool {
+			kept := checkout.JobsKept
+			if j.Kind == checkout.JobDeliver {
+				kept = checkout.EventsKept
+			}
+			return slices.Contains(page, j.CheckoutID) && j.State != checkout.JobPending && j.Kind != checkout.JobSync &&
+				j.SettledMS < rows.Millis(s.now().Add(-kept))
+		}
 		s.jobs = slices.DeleteFunc(s.jobs, old)
 		for _, id := range page {
 			s.of[id] = slices.DeleteFunc(s.of[id], old)

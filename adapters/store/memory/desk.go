@@ -16,23 +16,18 @@ import (
 
 // Find implements [ports.Desk].
 func (s *Store) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
-	return read(ctx, s, func() ([]checkout.Hit, error) {
-		hits := s.hits(q)
-		return hits[:min(len(hits), limit)], nil
+	return read(ctx, s, func() (list []checkout.Hit, err error) {
+		of := func(r *row) bool { return q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode }
+		if q.Trouble != "" {
+			list = s.troubled(q.Trouble, q.Now, of)
+			return list[:min(len(list), limit)], nil
+		}
+		named := s.named(q.Words(), s.now().AddDate(0, 0, -checkout.SearchDays))
+		for _, r := range slices.Backward(s.all(func(r *row) bool { return of(r) && named(r) })) {
+			list = append(list, checkout.Hit{Checkout: r.checkout, Since: r.checkout.CreatedAt})
+		}
+		return list[:min(len(list), limit)], nil
 	})
-}
-
-// hits returns the whole list of a query.
-func (s *Store) hits(q checkout.Query) (list []checkout.Hit) {
-	of := func(r *row) bool { return q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode }
-	if q.Trouble != "" {
-		return s.troubled(q.Trouble, q.Now, of)
-	}
-	admits := s.named(q.Words(), s.now().AddDate(0, 0, -checkout.SearchDays))
-	for _, r := range slices.Backward(s.all(func(r *row) bool { return of(r) && admits(r) })) {
-		list = append(list, checkout.Hit{Checkout: r.checkout, Since: r.checkout.CreatedAt})
-	}
-	return list
 }
 
 // named returns whether a word names a checkout. Checkouts whose payer has not begun are found by name and address if they were created
@@ -69,8 +64,8 @@ func (s *Store) troubled(t checkout.Trouble, now time.Time, of func(*row) bool) 
 		if own, since := r.checkout.Attention(); own == t {
 			add(since, "")
 		}
-		for _, j := range s.jobs {
-			if j.CheckoutID == r.checkout.ID && j.has(t) {
+		for _, j := range s.of[r.checkout.ID] {
+			if j.has(t) {
 				add(cmp.Or(rows.Time(j.SettledMS), j.CreatedAt), j.Failure.Reason)
 			}
 		}
@@ -134,24 +129,21 @@ func (s *Store) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]ch
 
 // Export implements [ports.Desk].
 func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor) error {
-	type everything struct {
-		Configurations []catalogue.Configuration
-		Keys           []catalogue.Key
-		Records        []checkout.CheckoutRecord
-	}
-	all, err := read(ctx, s, func() (all everything, err error) {
-		for _, r := range s.all(func(r *row) bool { return email == "" || sameEmail(r.checkout.Student.Email, email) }) {
-			all.Records = append(all.Records, s.exported(r))
-		}
+	var configurations []catalogue.Configuration
+	var keys []catalogue.Key
+	records, err := read(ctx, s, func() (list []checkout.CheckoutRecord, err error) {
 		if email == "" {
-			all.Configurations, all.Keys = s.configurations, s.keys
+			configurations, keys = copyOf(s.configurations), copyOf(s.keys)
 		}
-		return all, nil
+		for _, r := range s.all(func(r *row) bool { return email == "" || sameEmail(r.checkout.Student.Email, email) }) {
+			list = append(list, s.exported(r))
+		}
+		return list, nil
 	})
 	if err == nil {
-		err = rows.Visit(visit, all.Configurations, all.Keys)
+		err = rows.Visit(visit, configurations, keys)
 	}
-	for _, r := range all.Records {
+	for _, r := range records {
 		if err == nil {
 			err = cmp.Or(ctx.Err(), visit.Checkout(r))
 		}
@@ -164,10 +156,9 @@ func (s *Store) exported(r *row) checkout.CheckoutRecord {
 	if r.document != nil {
 		d.Document = len(r.document.Bytes)
 	}
-	for _, j := range s.jobs {
-		if j.CheckoutID == r.checkout.ID {
-			d.Jobs = append(d.Jobs, j.record(false))
-		}
+	for _, j := range s.of[r.checkout.ID] {
+		job, _ := j.Record() // which parses nothing
+		d.Jobs = append(d.Jobs, job)
 	}
 	slices.SortFunc(d.Jobs, func(a, b checkout.JobRecord) int {
 		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))

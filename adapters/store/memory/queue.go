@@ -19,24 +19,6 @@ type job struct {
 	entered int64 // in the order in which the jobs entered
 }
 
-// record returns what is on record.
-func (j *job) record(cursor bool) checkout.JobRecord {
-	r, _ := j.Record() // which parses nothing
-	if cursor {
-		r.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
-	}
-	return r
-}
-
-// old reports whether the job was settled long enough ago to be deleted.
-func (j *job) old(now time.Time) bool {
-	kept := checkout.JobsKept
-	if j.Kind == checkout.JobDeliver {
-		kept = checkout.EventsKept
-	}
-	return j.State != checkout.JobPending && j.Kind != checkout.JobSync && j.SettledMS < rows.Millis(now.Add(-kept))
-}
-
 // job returns the job on record with the identity of another, or ErrNotFound.
 func (s *Store) job(of checkout.Job) (*job, error) {
 	return first(s.of[of.CheckoutID], "job "+of.ID, func(j *job) bool { return j.ID == of.ID })
@@ -56,8 +38,10 @@ func (s *Store) enter(jobs []checkout.Job, hold time.Duration) (leases []checkou
 		default:
 			j.Arm(rows.OfJob(copyOf(given), now))
 		}
-		if given.Kind == checkout.JobNotify {
-			s.hastenNotices(given.CheckoutID, now)
+		for _, o := range s.of[given.CheckoutID] {
+			if given.Kind == checkout.JobNotify && o.Kind == checkout.JobNotify && o.State == checkout.JobPending {
+				o.DueMS = min(o.DueMS, rows.Millis(now))
+			}
 		}
 		if hold > 0 && given.Kind.Direct() && given.Due.IsZero() && j.State == checkout.JobPending && !j.IsLeased(now) && !behind {
 			leases = append(leases, j.LeaseAt(now, hold))
@@ -80,15 +64,6 @@ func (s *Store) add(given checkout.Job, now time.Time) *job {
 	j := &job{rows.OfJob(copyOf(given), now), s.entered}
 	s.jobs, s.of[j.CheckoutID] = append(s.jobs, j), append(s.of[j.CheckoutID], j)
 	return j
-}
-
-// hastenNotices makes the pending notices of a checkout due.
-func (s *Store) hastenNotices(checkoutID string, now time.Time) {
-	for _, j := range s.of[checkoutID] {
-		if j.Kind == checkout.JobNotify && j.State == checkout.JobPending {
-			j.DueMS = min(j.DueMS, rows.Millis(now))
-		}
-	}
 }
 
 // Enqueue implements [ports.Queue].
@@ -212,7 +187,11 @@ func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]ch
 			})
 		}
 		for _, j := range found[:min(len(found), limit)] {
-			list = append(list, j.record(f.After != nil))
+			r, _ := j.Record() // which parses nothing
+			if f.After != nil {
+				r.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
+			}
+			list = append(list, r)
 		}
 		return list, nil
 	})

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,6 @@ const (
 	selectQueuedJob      = selectAll + `entered IN (SELECT entered FROM jobs WHERE id = ?1 AND state <> 'pending' AND kind IN ('deliver', 'notify')
 		UNION ALL SELECT entered FROM jobs WHERE id = ?1 AND state = 'pending') AND` + admitted + newestFirst
 	selectEventsAfter = selectAll + `provider_code = ?4 AND kind = 'deliver' AND entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
-	selectJobsAfter   = selectAll + `entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
 
 	selectBacklog = `SELECT kind, count(*), sum(failed_ms <> 0 OR failure <> ''), min(created_ms) FROM jobs WHERE state = 'pending' GROUP BY kind`
 )
@@ -57,10 +55,8 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]chec
 // jobQuery returns the query with the index for a filter.
 func jobQuery(f checkout.JobFilter) string {
 	switch {
-	case f.After != nil && f.ProviderCode != "" && slices.Equal(f.Kinds, []checkout.JobKind{checkout.JobDeliver}):
-		return selectEventsAfter
 	case f.After != nil:
-		return selectJobsAfter
+		return selectEventsAfter
 	case f.CheckoutID != "":
 		return selectJobsOfCheckout
 	case strings.HasPrefix(f.ID, "evt_"), strings.HasPrefix(f.ID, "ntc_"):

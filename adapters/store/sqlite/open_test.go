@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -177,7 +178,7 @@ func TestADamagedFileIsRefused(t *testing.T) {
 	path := file(t)
 	db := open(t, path, Options{})
 	for n := range 50 {
-		_, err := db.InsertCheckout(t.Context(), created(n), 0)
+		_, err := db.InsertCheckout(t.Context(), storetest.Opened(n), 0)
 		must(t, err)
 	}
 	must(t, db.Close())

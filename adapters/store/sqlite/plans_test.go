@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -38,7 +39,7 @@ func TestACreateWritesToNoIndexOfTheDesk(t *testing.T) {
 	before := entries(t, db)
 	const creates = 3
 	for n := range creates {
-		_, err := db.InsertCheckout(t.Context(), created(n), time.Second)
+		_, err := db.InsertCheckout(t.Context(), storetest.Opened(n), time.Second)
 		must(t, err)
 	}
 	got := map[string]int64{}

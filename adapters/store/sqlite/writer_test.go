@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -38,7 +39,7 @@ func insertsAtOnceAreFewCommits(t *testing.T) {
 	db.writer.onGroup = func(n int) { commits.Add(1); writes.Add(int64(n)) }
 	insert := func(n int) func() error {
 		return func() error {
-			_, err := db.InsertCheckout(context.Background(), created(n), 0)
+			_, err := db.InsertCheckout(context.Background(), storetest.Opened(n), 0)
 			return err
 		}
 	}
@@ -181,7 +182,7 @@ func TestALeaseOfNothingWritesNothing(t *testing.T) {
 func TestAWalkOverCheckoutsWithoutOldJobsWritesNothing(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	db := open(t, file(t), Options{Now: func() time.Time { return now }})
-	_, err := db.InsertCheckout(t.Context(), created(1), 0)
+	_, err := db.InsertCheckout(t.Context(), storetest.Opened(1), 0)
 	must(t, err)
 	leases, err := db.Lease(t.Context(), checkout.JobQuery{For: time.Second, Limits: map[checkout.JobKind]int{checkout.JobDeliver: 1}})
 	must(t, err, db.Settle(t.Context(), leases[0], checkout.Outcome{State: checkout.JobDone}))
