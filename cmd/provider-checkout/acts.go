@@ -90,10 +90,12 @@ func (f *listActs) Run(ctx context.Context, c *call) error {
 
 func actRecord(a checkout.Act) record {
 	return record{
+		{name: "id", value: a.ID},
 		{name: "at", value: formatTime(a.At)},
 		{name: "operator", value: a.Operator},
 		{name: "act", value: a.Name},
 		{name: "subject", value: a.Subject},
+		{name: "provider_code", value: a.ProviderCode},
 		{name: "reason", value: a.Reason},
 		{name: "changes", value: a.Changes},
 	}

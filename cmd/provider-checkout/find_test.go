@@ -152,6 +152,12 @@ func TestWhatIsListedIsAlsoPrintedAsJSON(t *testing.T) {
 	if reason, _ := failed["reason"].(string); !strings.Contains(reason, "answered 503") || failed["settled_at"] == nil || failed["created_at"] == nil {
 		t.Errorf("the job that failed is %v, want its reason and its times", failed)
 	}
+	o.does(t, "jobs", "retry", failed["id"].(string))
+	act := o.objects(t, "acts")[0]
+	has(t, act, map[string]any{"act": "jobs retry", "provider_code": "KOWHAI"})
+	if doer, _ := act["id"].(string); !strings.HasPrefix(doer, "act_") {
+		t.Errorf("the act %v has no id", act)
+	}
 	shown := o.objects(t, "jobs", "show", failed["id"].(string))[0]
 	has(t, shown, map[string]any{"id": failed["id"], "name": "checkout.created", "checkout_id": id, "body": nil})
 	timeline := o.objects(t, "show", "NIGHT-1")

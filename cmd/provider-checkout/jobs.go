@@ -15,13 +15,6 @@ import (
 // maxJobs is the largest number of jobs that are listed or retried.
 const maxJobs = 10_000
 
-// The states of a job in a command. The state of a job that was not needed is done.
-const (
-	statePending = "pending"
-	stateDone    = "done"
-	stateFailed  = "failed"
-)
-
 // JobFlags select jobs.
 type JobFlags struct {
 	Kind     checkout.JobKind `enum:"${kinds}," default:"" placeholder:"KIND" help:"only jobs of this kind: ${kinds}"`
@@ -33,7 +26,7 @@ type JobFlags struct {
 type listJobs struct {
 	ListFlags
 	JobFlags
-	State string `enum:"pending,done,failed" default:"pending" help:"only jobs in this state: ${enum}"`
+	State checkout.JobState `enum:"pending,done,failed" default:"pending" help:"only jobs in this state: ${enum}"`
 }
 
 func (f *listJobs) Run(ctx context.Context, c *call) error {
@@ -57,7 +50,7 @@ func (f *listJobs) Run(ctx context.Context, c *call) error {
 }
 
 // find returns the newest jobs in a state that the flags select, and whether there are more. The provider must be known.
-func (f *JobFlags) find(ctx context.Context, db records, state string) (list []checkout.JobRecord, more bool, err error) {
+func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState) (list []checkout.JobRecord, more bool, err error) {
 	filter := checkout.JobFilter{ProviderCode: f.Provider, Since: f.Since}
 	if f.Kind != "" {
 		filter.Kinds = []checkout.JobKind{f.Kind}
@@ -78,25 +71,20 @@ func (f *JobFlags) find(ctx context.Context, db records, state string) (list []c
 	return list[:min(len(list), maxJobs)], len(list) > maxJobs, nil
 }
 
-// statesOf returns the states that a value of --state selects.
-func statesOf(word string) []checkout.JobState {
-	switch word {
-	case stateDone:
+// statesOf returns the states that a value of --state selects. A job that was not needed is done.
+func statesOf(state checkout.JobState) []checkout.JobState {
+	if state == checkout.JobDone {
 		return []checkout.JobState{checkout.JobDone, checkout.JobDropped}
-	case stateFailed:
-		return []checkout.JobState{checkout.JobFailed}
 	}
-	return []checkout.JobState{checkout.JobPending}
+	return []checkout.JobState{state}
 }
 
 // stateOf returns the value of --state that selects a job.
 func stateOf(r checkout.JobRecord) string {
-	for _, word := range []string{stateDone, stateFailed} {
-		if slices.Contains(statesOf(word), r.State) {
-			return word
-		}
+	if r.State == checkout.JobDropped {
+		return string(checkout.JobDone)
 	}
-	return statePending
+	return string(r.State)
 }
 
 // reasonOf returns the reason why the latest attempt at a job failed, or why the job was not needed.
@@ -165,8 +153,8 @@ func jobNamed(ctx context.Context, db records, ref string) (checkout.JobRecord, 
 type retryJobs struct {
 	ChangeFlags
 	JobFlags
-	State string `enum:"failed,pending" default:"failed" help:"only jobs in this state: ${enum}"`
-	ID    string `arg:"" optional:""`
+	State checkout.JobState `enum:"failed,pending" default:"failed" help:"only jobs in this state: ${enum}"`
+	ID    string            `arg:"" optional:""`
 }
 
 func (f *retryJobs) Run(ctx context.Context, c *call) error {

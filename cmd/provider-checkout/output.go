@@ -50,11 +50,6 @@ func (c *call) table(rows []record, labels ...string) error {
 		}
 		rows = append([]record{heading}, rows...)
 	}
-	return c.columns(rows, labels...)
-}
-
-// columns prints records as a table does, without a heading.
-func (c *call) columns(rows []record, labels ...string) error {
 	columns := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		if c.json {

@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
-	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
@@ -37,16 +34,22 @@ func (f *exportStudent) Run(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
+		var numbers []string // of the agreements that have a PDF
 		out := bufio.NewWriter(c.Stdout)
-		if err := errors.Join(writeStudent(out, student, db.Environment()), out.Flush()); err != nil {
+		visit := jsonlines.NewVisitor(out, db.Environment(), nil)
+		for _, r := range student.Records {
+			if err := visit.Checkout(r); err != nil {
+				return err
+			}
+			if r.Document > 0 {
+				numbers = append(numbers, r.Agreement.Number)
+			}
+		}
+		if err := out.Flush(); err != nil || len(numbers) == 0 {
 			return err
 		}
-		numbers := numbersOf(student)
-		if f.Out == "" && len(numbers) > 0 {
+		if f.Out == "" {
 			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
-			return nil
-		}
-		if len(numbers) == 0 {
 			return nil
 		}
 		if err := os.MkdirAll(f.Out, 0o700); err != nil {
@@ -59,27 +62,6 @@ func (f *exportStudent) Run(ctx context.Context, c *call) error {
 		}
 		return nil
 	})
-}
-
-// writeStudent writes everything that is on record about a student as JSON Lines.
-func writeStudent(w io.Writer, s operate.Student, env catalogue.Environment) error {
-	visit := jsonlines.NewVisitor(w, env, nil)
-	for _, r := range s.Records {
-		if err := visit.Checkout(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// numbersOf returns the numbers of the student's agreements that have a PDF.
-func numbersOf(s operate.Student) (numbers []string) {
-	for _, r := range s.Records {
-		if r.Document > 0 {
-			numbers = append(numbers, r.Agreement.Number)
-		}
-	}
-	return numbers
 }
 
 // findStudent finds the student with an address, and says on stderr where nothing is on record, and which checkouts have another spelling

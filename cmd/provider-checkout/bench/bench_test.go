@@ -47,7 +47,10 @@ const benchCreate = `{"provider":{"provider_code":"TUI","provider_order_id":"ORD
 
 // BenchmarkAgainstTheFloor has creates, replays and gets on each kind of store, by 1, 16 and 64 clients, and confirms by 16.
 func BenchmarkAgainstTheFloor(b *testing.B) {
-	program := proc.Build(b)
+	program, err := proc.BuildIn(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
 	for name, place := range map[string]func() string{
 		"sqlite":   func() string { return "sqlite:" + filepath.Join(b.TempDir(), "store.db") },
 		"postgres": func() string { return postgrestest.QuickURL(b) },

@@ -29,7 +29,7 @@ func (d *demonstration) walk(ctx context.Context, out io.Writer) error {
 		return page, err
 	}
 	student.Note("the student asks to pay by instalments")
-	setup, err := submit(d.Website)
+	setup, err := submit(d.Website + fakeprovider.CoursePath)
 	if err != nil {
 		return err
 	}

@@ -17,25 +17,13 @@ import (
 // Binary is the path of the program.
 type Binary string
 
-// Build builds the program for one test, with further flags of go build.
-func Build(t testing.TB, flags ...string) Binary {
-	t.Helper()
-	b, err := BuildIn(t.TempDir(), flags...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// BuildIn builds the program as a release does, with further flags of go build, and puts it into a folder. The process may
-// run anywhere in the module.
-func BuildIn(folder string, flags ...string) (Binary, error) {
+// BuildIn builds the program as a release does, and puts it into a folder. The process may run anywhere in the module.
+func BuildIn(folder string) (Binary, error) {
 	if err := depend(); err != nil {
 		return "", err
 	}
 	path := filepath.Join(folder, "provider-checkout")
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", path}, flags...),
-		"github.com/provider-checkout/provider-checkout/cmd/provider-checkout")...)
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "github.com/provider-checkout/provider-checkout/cmd/provider-checkout")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

@@ -116,11 +116,6 @@ func (p *Process) Kill(t testing.TB) {
 func (p *Process) Signal(t testing.TB, signal syscall.Signal) {
 	t.Helper()
 	p.signalled = true
-	p.send(t, signal)
-}
-
-func (p *Process) send(t testing.TB, signal syscall.Signal) {
-	t.Helper()
 	if err := p.cmd.Process.Signal(signal); err != nil {
 		t.Errorf("%v: %v\n%s", signal, err, p.Log())
 	}
