@@ -71,9 +71,12 @@ func (f *File) rename(name string) error {
 	return syncFolder(filepath.Dir(name))
 }
 
-// Write writes a file. The error is fs.ErrExist if there is one.
+// Write writes a file. The error is fs.ErrExist if there is one. No other process may write it at once: a temporary name that a killed
+// process has left is used again.
 func Write(name string, data []byte) error {
-	return write(name, data, (*File).Publish)
+	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+suffix)
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return fill(&File{File: f}, err, data, name, (*File).Publish)
 }
 
 // Replace writes a file, also in the place of another. If it fails, that is as it was. Its error does not name a temporary file.
@@ -85,7 +88,8 @@ func Replace(name string, data []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	err = write(name, data, (*File).rename)
+	f, err := New(filepath.Dir(name))
+	err = fill(f, err, data, name, (*File).rename)
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {
 		err = cause
 	}
@@ -95,9 +99,8 @@ func Replace(name string, data []byte) error {
 	return nil
 }
 
-// write writes a new file and gives it its name.
-func write(name string, data []byte, publish func(*File, string) error) error {
-	f, err := New(filepath.Dir(name))
+// fill writes data to a new file, unless that could not be made, and gives it its name.
+func fill(f *File, err error, data []byte, name string, publish func(*File, string) error) error {
 	if err != nil {
 		return err
 	}
