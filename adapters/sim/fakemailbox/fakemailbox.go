@@ -38,9 +38,9 @@ type Mailbox struct {
 func New(baseURL string, log *slog.Logger) *Mailbox {
 	m := &Mailbox{site: web.NewSite(web.Options{Log: log, BaseURL: baseURL}.Complete(), web.SiteConfig{Assets: Path + "assets/", Files: files})}
 	m.handler = m.site.Handler(map[string]http.HandlerFunc{
-		"GET " + Path:                 m.list,
-		"GET " + Path + "{id}":        m.read,
-		"GET " + Path + "{id}/{name}": m.attachment,
+		"GET " + Path:                          m.list,
+		"GET " + Path + "{id}":                 m.read,
+		"GET " + Path + "{id}/attached/{name}": m.attachment,
 	})
 	return m
 }

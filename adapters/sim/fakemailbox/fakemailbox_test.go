@@ -31,10 +31,15 @@ func TestMailboxShowsWhatWasWrittenToPayers(t *testing.T) {
 		}
 	}
 	list := get(fakemailbox.Path).Body.String()
-	for _, want := range []string{`<a href="ntc_1">Your direct debit</a>`, "Aroha &lt;b&gt;", "aroha@example.nz", `<a href="ntc_2/agreement.pdf">agreement.pdf</a>`} {
+	for _, want := range []string{`<a href="ntc_1">Your direct debit</a>`, "Aroha &lt;b&gt;", "aroha@example.nz", `<a href="ntc_2/attached/agreement.pdf">agreement.pdf</a>`} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list lacks %s:\n%s", want, list)
 		}
+	}
+	_, style, _ := strings.Cut(list, `<link rel="stylesheet" href="`)
+	style, _, _ = strings.Cut(style, `"`)
+	if w := get(strings.TrimPrefix(style, "http://localhost:1")); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
+		t.Errorf("the style sheet %s is %d %s", style, w.Code, w.Header().Get("Content-Type"))
 	}
 	if strings.Index(list, "ntc_2") > strings.Index(list, "ntc_1") {
 		t.Error("the newest is not the first")
@@ -42,10 +47,10 @@ func TestMailboxShowsWhatWasWrittenToPayers(t *testing.T) {
 	if w := get(fakemailbox.Path + "ntc_1"); w.Body.String() != "<p>It is set up.</p>" || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("the e-mail is %v %s", w.Header(), w.Body)
 	}
-	if w := get(fakemailbox.Path + "ntc_2/agreement.pdf"); w.Body.String() != "%PDF" || w.Header().Get("Content-Type") != "application/pdf" {
+	if w := get(fakemailbox.Path + "ntc_2/attached/agreement.pdf"); w.Body.String() != "%PDF" || w.Header().Get("Content-Type") != "application/pdf" {
 		t.Errorf("the attachment is %v %s", w.Header(), w.Body)
 	}
-	for _, path := range []string{fakemailbox.Path + "ntc_3", fakemailbox.Path + "ntc_3/agreement.pdf", fakemailbox.Path + "ntc_1/agreement.pdf"} {
+	for _, path := range []string{fakemailbox.Path + "ntc_3", fakemailbox.Path + "ntc_3/attached/agreement.pdf", fakemailbox.Path + "ntc_1/attached/agreement.pdf"} {
 		if w := get(path); w.Code != http.StatusNotFound {
 			t.Errorf("%s is %d", path, w.Code)
 		}
