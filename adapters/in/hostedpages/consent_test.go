@@ -2,6 +2,7 @@ package hostedpages_test
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"testing"
@@ -50,6 +51,19 @@ func TestWhatWasDisclosedCanBeMadeAgain(t *testing.T) {
 		notice.Start(c.Intent.Plan.First, calendar))
 	if again.SHA256() != consent.Disclosed.SHA256 {
 		t.Errorf("%+v was disclosed; made again it is %s:\n%s", consent.Disclosed, again.SHA256(), again.Text())
+	}
+}
+
+// Behind a trusted proxy the consent is from the payer's address, also where the pages are served on their own.
+func TestConsentIsFromThePayerBehindAProxy(t *testing.T) {
+	b := newBench(t, setting{})
+	b.options.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	b.serve()
+	b.do(http.MethodPost, "/api/dd-setup", b.pressed(), fromAddr("192.0.2.1:4711"), func(r *http.Request) {
+		r.Header.Set("X-Forwarded-For", "203.0.113.7")
+	}).is(t, http.StatusSeeOther)
+	if from := b.stored().Setup.Consent.From; from != "203.0.113.7" {
+		t.Errorf("the consent is from %q", from)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -43,6 +44,9 @@ type Options struct {
 	// of twice that; 0 for no limit.
 	RateLimit float64
 	Now       func() time.Time // time.Now if nil
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed, where the handler is served on its own: the
+	// payer's address is part of the consent.
+	TrustedProxies []netip.Prefix
 }
 
 // pages serves the payer's pages.
@@ -56,7 +60,7 @@ type pages struct {
 // and previews open links too: only a POST with the setup token in its body begins a setup. The exception is the address to which
 // the processor, and nothing else, leads.
 func New(s *service.Service, o Options) http.Handler {
-	shared := web.Options{Log: o.Log, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
+	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
 	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
 	return p.site.Handler(map[string]http.HandlerFunc{
 		"GET " + setupPath:              p.opened(p.setup),
