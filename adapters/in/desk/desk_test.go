@@ -159,7 +159,8 @@ func TestACheckoutGetsALinkAndEndsOnce(t *testing.T) {
 	w := newWorld(t)
 	b := w.agent()
 	b.get(t, openPath).has(t, "Cancel the checkout", "Send a new link", "Link opens until").lacks(t, "Withdraw the agreement")
-	b.get(t, confirmedPath).has(t, "Withdraw the agreement").lacks(t, "Cancel the checkout", "Send a new link")
+	b.get(t, confirmedPath).has(t, "Withdraw the agreement", `<select name="ground" required><option value="">Choose a ground</option>`).
+		lacks(t, "Cancel the checkout", "Send a new link", " selected>")
 	b.post(t, openPath+"/link", "reason", "ticket 7").leads(t, openPath+"?done")
 	b.post(t, openPath+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "less than ten minutes ago", "Notify link", ">waits<")
 	for range 2 {
