@@ -235,6 +235,30 @@ func TestWhileTheCRMIsAwayEnrolmentsGoOnAndItFollows(t *testing.T) {
 	}
 }
 
+// A CRM that fails a fifth of its calls, in every way, before or after it has carried them out, has one set of records each.
+func TestACRMThatFailsAFifthOfItsCallsHasEachRecordOnce(t *testing.T) {
+	testlevel.Full(t)
+	t.Parallel()
+	s := besideSalesforce(t)
+	kinds := []salesforcetest.FaultKind{salesforcetest.Reset, salesforcetest.ServerError, salesforcetest.Unavailable, salesforcetest.HTML,
+		salesforcetest.ExpiredToken, salesforcetest.TornBody}
+	s.Org.Faults(func(c salesforcetest.Call) (f salesforcetest.Fault) {
+		if c.Number%5 == 0 {
+			f = salesforcetest.Fault{Kind: kinds[c.Number/5%len(kinds)], After: c.Number/30%2 == 0}
+		}
+		return f
+	})
+	const n = 100
+	s.enrolments(t, 4, n, func(r response, _ time.Time) {
+		if r.Status > http.StatusCreated {
+			t.Errorf("answered %d %s", r.Status, r.Body)
+		}
+	})
+	s.awaitSynced(t)
+	s.Org.Faults(nil)
+	s.sets(t, n)
+}
+
 // A rule of the organisation refuses the completion: the student has signed, the agreement stands, and the operator is told of it by the
 // first payment until the rule is mended.
 func TestARefusalOfTheCRMIsTheOperatorsToMend(t *testing.T) {
