@@ -88,7 +88,7 @@ func TestWhatMayNotEndDoesNot(t *testing.T) {
 func TestOfWhatHasEndedThePayerIsToldThatAndNothingElse(t *testing.T) {
 	set, _ := ready(t)
 	_, _, change := confirmedNow(t)
-	all := []string{"setup", "agreement", "link", "mandate_cancelled", "mandate_reinstated", "cancelled", "withdrawn"}
+	all := []string{"setup", "agreement", "link", "mandate_ended", "cancelled", "withdrawn"}
 	for name, c := range map[string]checkout.Checkout{"cancelled": byProvider(t, set).Next, "withdrawn": withdrawn(t, change.Next).Next} {
 		died := c.Observe(since(c, checkout.MandateCancelled, 1), noon)
 		if len(notices(died)) > 0 || died.Next.ToEnd() {

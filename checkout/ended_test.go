@@ -41,7 +41,7 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	live := change.Next.Observe(since(change.Next, active, 1), noon).Next
 	dead := live.Observe(since(live, cancelled, 2), noon).Next
 	open, _ := ready(t)
-	all := func(notice string) []string { return []string{"sync", notice} }
+	all := []string{"sync", "mandate_ended"}
 	later := []string{"sync later"}
 	for _, tt := range []struct {
 		name string
@@ -51,14 +51,12 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	}{
 		{"it becomes active", change.Next, active, later},
 		{"an unknown word", live, "paused", later},
-		{"it fails", live, failed, all("mandate_failed")},
-		{"it is cancelled", live, cancelled, all("mandate_cancelled")},
-		{"it expires", live, checkout.MandateExpired, all("mandate_expired")},
-		{"it is blocked", live, checkout.MandateBlocked, all("mandate_blocked")},
-		{"another end follows", dead, failed, all("mandate_failed")},
-		{"it is reinstated", dead, active, all("mandate_reinstated")},
-		{"it is reinstated, and to be submitted again", dead, checkout.MandatePendingSubmission, all("mandate_reinstated")},
-		{"it lives again and takes no payment: no notice says so", dead, "paused", []string{"sync"}},
+		{"it fails", live, failed, all},
+		{"it is cancelled", live, cancelled, all},
+		{"it expires", live, checkout.MandateExpired, all},
+		{"it is blocked", live, checkout.MandateBlocked, all},
+		{"another end follows", dead, failed, all},
+		{"it is reinstated: the CRM alone is told", dead, active, []string{"sync"}},
 		{"it ends before the confirm: the CRM alone is told", open, cancelled, later},
 		{"it ends after a cancel", byProvider(t, open).Next, cancelled, later},
 	} {
@@ -72,7 +70,7 @@ func TestOfAMandateThatEndsAfterTheConfirmEverybodyIsTold(t *testing.T) {
 	}
 }
 
-func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
+func TestEachEndOfAMandateIsToldOfApart(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	c, ids := change.Next, map[string]bool{} // of the notices
 	for i, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateActive, checkout.MandateFailed, checkout.MandateActive} {
@@ -84,8 +82,7 @@ func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
 			if ids[j.ID] = true; !next.Next.NoticeNeeded(j) {
 				t.Errorf("notice %s is not needed", j.Name)
 			}
-			if later := next.Next.Observe(since(c, map[bool]checkout.MandateStatus{true: checkout.MandateActive, false: checkout.MandateExpired}[m.Dead()], i+2),
-				noon).Next; later.NoticeNeeded(j) {
+			if later := next.Next.Observe(since(c, checkout.MandateActive, i+2), noon).Next; later.NoticeNeeded(j) {
 				t.Errorf("notice %s is needed though the mandate is %s by then", j.Name, later.Setup.Mandate)
 			}
 			if next.Next.Erase(noon, checkout.ActorService, nil).Next.NoticeNeeded(j) {
@@ -94,8 +91,8 @@ func TestEachChangeOfAMandateIsToldOfApart(t *testing.T) {
 		}
 		c = next.Next
 	}
-	if len(ids) != 4 {
-		t.Errorf("notices of four changes: %v, want four", ids)
+	if len(ids) != 2 {
+		t.Errorf("notices of two ends: %v, want two", ids)
 	}
 }
 

@@ -13,6 +13,8 @@ const (
 	NoticeOfAgreement NoticeKind = "agreement" // the agreement is concluded: its figures, and the dates and amounts of the payments
 	NoticeOfLink      NoticeKind = "link"      // a new link to the setup page, for which the payer or an operator asked
 
+	NoticeOfMandateEnd NoticeKind = "mandate_ended" // no payment can be taken under the agreement's mandate any more
+
 	NoticeOfCancel     NoticeKind = "cancelled" // the checkout for which bank details were given is cancelled
 	NoticeOfWithdrawal NoticeKind = "withdrawn" // the agreement is withdrawn, and its direct debit cancelled
 )
@@ -27,7 +29,7 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 }
 
 // NoticeNeeded reports whether the notice of a job is still needed: not about a setup that has died, that another try has
-// replaced, or of which the notice of the agreement tells, not about a mandate whose status has changed again, no link to a setup
+// replaced, or of which the notice of the agreement tells, not about a mandate that lives again, no link to a setup
 // that is complete, nothing but its end about what has ended, and about nothing once the personal data was erased.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
@@ -37,8 +39,8 @@ func (c Checkout) NoticeNeeded(j Job) bool {
 		return j.Name == string(NoticeOfCancel) || j.Name == string(NoticeOfWithdrawal)
 	case NoticeKind(j.Name) == NoticeOfSetup:
 		return c.Setup.Try == j.Try && c.Setup.complete() && c.Status != Confirmed
-	case NoticeKind(j.Name).OfMandate():
-		return c.Status == Confirmed && NoticeKind(j.Name) == noticeOfMandate(c.Setup.Mandate)
+	case NoticeKind(j.Name) == NoticeOfMandateEnd:
+		return c.Status == Confirmed && c.Setup.Mandate.Dead()
 	case NoticeKind(j.Name) == NoticeOfLink:
 		return !c.SetupComplete() && !c.Setup.Settling()
 	}

@@ -50,19 +50,15 @@ func OfAgreement(kind checkout.NoticeKind, c checkout.Checkout, a agreement.Agre
 //go:embed words page.html
 var files embed.FS
 
-// mandateEnded is the kind of every letter about a mandate but that of a reinstatement.
-const mandateEnded checkout.NoticeKind = "mandate_ended"
-
 // words has the words of each kind of letter: the letter itself in the first section, the subject and the text of its button in parts. A
 // new letter is a file and a line here.
 var words = map[checkout.NoticeKind]agreement.Prose{
-	checkout.NoticeOfSetup:         agreement.MustProse(files, "words/setup.txt"),
-	checkout.NoticeOfAgreement:     agreement.MustProse(files, "words/agreement.txt"),
-	checkout.NoticeOfLink:          agreement.MustProse(files, "words/link.txt"),
-	checkout.NoticeOfCancel:        agreement.MustProse(files, "words/cancelled.txt"),
-	checkout.NoticeOfWithdrawal:    agreement.MustProse(files, "words/withdrawn.txt"),
-	mandateEnded:                   agreement.MustProse(files, "words/mandate_ended.txt"),
-	checkout.NoticeOfReinstatement: agreement.MustProse(files, "words/mandate_reinstated.txt"),
+	checkout.NoticeOfSetup:      agreement.MustProse(files, "words/setup.txt"),
+	checkout.NoticeOfAgreement:  agreement.MustProse(files, "words/agreement.txt"),
+	checkout.NoticeOfLink:       agreement.MustProse(files, "words/link.txt"),
+	checkout.NoticeOfCancel:     agreement.MustProse(files, "words/cancelled.txt"),
+	checkout.NoticeOfWithdrawal: agreement.MustProse(files, "words/withdrawn.txt"),
+	checkout.NoticeOfMandateEnd: agreement.MustProse(files, "words/mandate_ended.txt"),
 }
 
 // every has the words that stand in every letter.
@@ -71,15 +67,11 @@ var every = agreement.MustProse(files, "words/every.txt")
 // Write writes a letter, with times in zone. Where no PDF goes with it, the letter of an agreement has the whole text. It returns an error
 // for a kind without words, and the error of Agreement.Text.
 func Write(f Facts, zone *time.Location) (Letter, error) {
-	kind := f.Kind
-	if kind.OfMandate() && kind != checkout.NoticeOfReinstatement {
-		kind = mandateEnded
-	}
-	prose, known := words[kind]
+	prose, known := words[f.Kind]
 	if !known {
-		return Letter{}, fmt.Errorf("there are no words for a letter of the kind %q", kind)
+		return Letter{}, fmt.Errorf("there are no words for a letter of the kind %q", f.Kind)
 	}
-	if kind == checkout.NoticeOfAgreement {
+	if f.Kind == checkout.NoticeOfAgreement {
 		var err error
 		if f.whole, err = f.Agreement.Text(zone); err != nil {
 			return Letter{}, err

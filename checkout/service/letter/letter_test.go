@@ -123,7 +123,7 @@ func ended() letter.Facts {
 	a := agreed()
 	a.Sandbox = true
 	a.Terms.Hardship, a.Terms.Lender.Email = "hardship@putea.example", "loans@putea.example"
-	return mandate("mandate_cancelled", a, checkout.Observation{Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04",
+	return mandate(checkout.NoticeOfMandateEnd, a, checkout.Observation{Mandate: checkout.MandateCancelled, MandateReason: "DISHONOUR-AC04",
 		AccountMask: "01-0902-•••••89-00"}, money.Date{Year: 2027, Month: time.February, Day: 27})
 }
 
@@ -154,10 +154,8 @@ func letters() map[string]letter.Facts {
 	hosted := agreed()
 	hosted.Terms.Authority.Form = "GoCardless"
 	owed, mask := ended().Agreement, ended().Checkout.Setup.AccountMask
-	back := mandate(checkout.NoticeOfReinstatement, owed, checkout.Observation{Mandate: checkout.MandateActive, AccountMask: mask},
-		money.Date{Year: 2027, Month: time.April, Day: 27})
 	owed.Terms, owed.Provider.SupportEmail = agreement.Terms{}, ""
-	bare := mandate("mandate_failed", owed, checkout.Observation{Mandate: checkout.MandateFailed, MandateReason: "OTHER", AccountMask: mask},
+	bare := mandate(checkout.NoticeOfMandateEnd, owed, checkout.Observation{Mandate: checkout.MandateFailed, MandateReason: "OTHER", AccountMask: mask},
 		money.Date{Year: 2027, Month: time.April, Day: 28})
 	bare.Page = ""
 	cancel := ofSetup
@@ -167,7 +165,7 @@ func letters() map[string]letter.Facts {
 	withdrawn, withdrawnBare := ended(), bare
 	withdrawn.Kind, withdrawnBare.Kind = checkout.NoticeOfWithdrawal, checkout.NoticeOfWithdrawal
 	return map[string]letter.Facts{"cancelled": cancel, "cancelled_by_us": byUs, "withdrawn": withdrawn, "withdrawn_bare": withdrawnBare,
-		"ended": ended(), "ended_bare": bare, "reinstated": back, "link": link(),
+		"ended": ended(), "ended_bare": bare, "link": link(),
 		"hosted": concluded(hosted), "setup": ofSetup, "agreement": concluded(agreed()), "single": without}
 }
 

@@ -182,30 +182,29 @@ func (m *model) hadOutage(to string) bool {
 	return rate > 20 || slices.ContainsFunc(m.partitions, func(o partition) bool { return o.to == to })
 }
 
-// changes returns how many changes the mandate of a checkout has had of which the payer is told, by the journal: from the moment at
-// which it was confirmed.
-func (m *model) changes(r checkout.CheckoutRecord) (n int) {
+// ends returns how many ends the mandate of a checkout has had of which the payer is told, by the journal: from the moment at which it
+// was confirmed.
+func (m *model) ends(r checkout.CheckoutRecord) (n int) {
 	dead, confirmed := false, false
 	for _, moment := range r.Moments {
-		was := dead
 		switch status, ok := strings.CutPrefix(moment.Detail, "mandate "); {
 		case moment.Kind == checkout.MomentConfirmed:
-			confirmed, was = true, false
+			confirmed = true
 		case !ok:
 			continue
 		default:
 			dead = checkout.MandateStatus(status).Dead()
 		}
-		if confirmed && (dead || was) {
+		if confirmed && dead {
 			n++
 		}
 	}
 	return n
 }
 
-// judgeMandate judges what was told of the mandate of a checkout: each change by one notice, unless it was no longer true.
+// judgeMandate judges what was told of the mandate of a checkout: each end by one notice, unless it was no longer true.
 func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord) {
-	c, want, notices := r.Checkout, m.changes(r), 0
+	c, want, notices := r.Checkout, m.ends(r), 0
 	if c.Status != checkout.Confirmed {
 		return
 	}
@@ -214,14 +213,14 @@ func (m *model) judgeMandate(o *order, r checkout.CheckoutRecord) {
 			continue
 		}
 		subject, sent := m.notices[j.ID]
-		kind := checkout.NoticeKind(j.Name)
-		if kind.OfMandate() {
+		ofEnd := j.Name == string(checkout.NoticeOfMandateEnd)
+		if ofEnd {
 			notices++
 		}
 		switch {
 		case j.State == checkout.JobDone && !sent:
 			m.fault("notice %s of %s is %s, and was not sent", j.Name, o.name, j.State)
-		case j.State == checkout.JobDone && kind.OfMandate() && strings.Contains(subject, "has ended") == (kind == checkout.NoticeOfReinstatement):
+		case j.State == checkout.JobDone && ofEnd && !strings.Contains(subject, "has ended"):
 			m.fault("notice %s of %s is sent as %q", j.Name, o.name, subject)
 		}
 	}
