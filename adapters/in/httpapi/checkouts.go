@@ -61,7 +61,6 @@ func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
 }
 
 func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
-	web.RequestOf(r.Context()).Poll = true
 	c, err := a.app.Checkout(r.Context(), caller, checkoutID(r))
 	if err != nil {
 		return answer{}, err

@@ -16,7 +16,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -81,7 +80,6 @@ type Request struct {
 	Route    string          // the route that serves the request; "" for an unknown one
 	Refused  *checkout.Error // the refusal with which the request is answered, or nil
 	Code     string          // of an answer of the API that is no success
-	Poll     bool            // clients repeat it until something changes: see pollLines
 	Order    string          // the provider's id of the order that it is about, once it is known
 	Checkout string          // the id of the checkout that it is about, once it is known
 }
@@ -118,7 +116,7 @@ func About(a checkout.About) (attrs []slog.Attr) {
 }
 
 // Wrap gives every request an id, strips the base path, sets the headers that all answers have, observes the request
-// and logs one line for it, but for most polls where there are many: never a query, a body or a header. A panic is
+// and logs one line for it: never a query, a body or a header. A panic is
 // logged with its stack and answered by failed, or by closing the connection if the answer had begun.
 //
 // An answer has X-Request-Id and nosniff; it is not cached and not framed unless next says
@@ -127,7 +125,6 @@ func About(a checkout.About) (attrs []slog.Attr) {
 // Inside another Wrap a request keeps its id and is logged once, and the inner Wrap handles only panics.
 func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 	base := BasePath(o.BaseURL)
-	polls := &pollLog{limit: NewLimiter(pollLines, o.Now)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if RequestID(r.Context()) != "" {
 			o.serve(&answer{ResponseWriter: w}, r, next, failed)
@@ -144,7 +141,7 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		o.setHeaders(w.Header(), r)
 		defer func() {
 			took := o.Now().Sub(began)
-			logRequest(o, polls, r, a, took)
+			logRequest(o, r, a, took)
 			o.observe(r, a, took)
 		}()
 		o.serve(a, withoutBase(r, base), next, failed)
@@ -252,38 +249,10 @@ func loggedPath(u *url.URL) string {
 	return path[:min(len(path), maxPath)]
 }
 
-// pollLines is the number of lines a second, in bursts of twice that, of polls that succeed within slowPoll. The lines of
-// further polls have level DEBUG.
-const (
-	pollLines = 5
-	slowPoll  = time.Second
-)
-
-// pollLog chooses the polls that are logged.
-type pollLog struct {
-	limit   *Limiter
-	leftOut atomic.Int64 // since the latest that was chosen
-}
-
-// choose returns the level of the line of a poll, and what the line says of the polls that were left out since the last.
-func (p *pollLog) choose() (slog.Level, []slog.Attr) {
-	if _, ok := p.limit.Allow(""); !ok {
-		p.leftOut.Add(1)
-		return slog.LevelDebug, nil
-	}
-	if n := p.leftOut.Swap(0); n > 0 {
-		return slog.LevelInfo, []slog.Attr{slog.Int64("polls_left_out", n)}
-	}
-	return slog.LevelInfo, nil
-}
-
 // logRequest writes the access log's line. Only that of a refused caller has the client's address, so that an attack can
 // be traced and the log does not collect where payers are.
-func logRequest(o Options, polls *pollLog, r *http.Request, a *answer, took time.Duration) {
-	info, level, more := RequestOf(r.Context()), slog.LevelInfo, []slog.Attr(nil)
-	if info.Poll && a.sent() < http.StatusMultipleChoices && took < slowPoll {
-		level, more = polls.choose()
-	}
+func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
+	info := RequestOf(r.Context())
 	line := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("path", loggedPath(r.URL)),
@@ -306,7 +275,7 @@ func logRequest(o Options, polls *pollLog, r *http.Request, a *answer, took time
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		line = append(line, slog.String("client", info.Client.String()))
 	}
-	o.Log.LogAttrs(r.Context(), level, "request", append(line, more...)...)
+	o.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", line...)
 }
 
 // WriteJSON answers with v. An error is ignored, because it means that the client hung up.
