@@ -129,13 +129,18 @@ func get[R, V any](ctx context.Context, db *DB, what string, to func(R) (V, erro
 // all returns the rows of a query, each as to makes it.
 func all[R, V any](ctx context.Context, c *conn, to func(R) (V, error), query string, args ...any) ([]V, error) {
 	found, _ := c.Query(ctx, query, args...)
-	return pgx.AppendRows([]V(nil), found, func(row pgx.CollectableRow) (v V, err error) {
+	return pgx.AppendRows([]V(nil), found, as(to))
+}
+
+// as returns what scans a row and makes it what to makes of it.
+func as[R, V any](to func(R) (V, error)) pgx.RowToFunc[V] {
+	return func(row pgx.CollectableRow) (v V, err error) {
 		r, err := scan[R](row)
 		if err != nil {
 			return v, err
 		}
 		return to(r)
-	})
+	}
 }
 
 // scan returns a row of package rows, or of a struct with a field for each column.

@@ -18,11 +18,8 @@ const (
 		WHERE $1 = '' OR lower(email) = lower($1 COLLATE "C") ORDER BY created_ms, id`
 	fetchExport = `FETCH 100 FROM exported`
 
-	ofPage           = ` JOIN (SELECT unnest(CAST($1 AS text[])) AS p, unnest(CAST($2 AS text[])) AS i) AS page ON provider_code = p AND checkout_id = i`
-	exportAgreements = `SELECT ` + rows.AgreementColumns + ` FROM agreements` + ofPage
-	exportDocuments  = `SELECT checkout_id, CAST(length(bytes) AS bigint) FROM documents` + ofPage
-	exportMoments    = `SELECT ` + rows.MomentColumns + ` FROM moments` + ofPage + ` ORDER BY position, id`
-	exportJobs       = `SELECT ` + rows.JobColumns + ` FROM jobs` + ofPage + ` ORDER BY position, id`
+	selectLength       = `SELECT CAST(length(bytes) AS bigint) FROM documents WHERE provider_code = $1 AND checkout_id = $2`
+	selectExportedJobs = `SELECT ` + rows.JobColumns + ` FROM jobs WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
 )
 
 // Export implements [ports.Desk].
@@ -74,51 +71,43 @@ func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) 
 	return rows.Visit(visit, configurations, keys)
 }
 
-// size is the length of the document of a checkout.
-type size struct {
-	CheckoutID string
-	Bytes      int64
-}
-
-// exportPage visits checkouts with everything on record about them.
+// exportPage visits checkouts with everything on record about them, which it reads in one round trip.
 func (c *conn) exportPage(ctx context.Context, page []rows.Checkout, visit checkout.Visitor) error {
-	var providers, ids []string
-	for _, r := range page {
-		providers, ids = append(providers, r.ProviderCode), append(ids, r.ID)
+	var b pgx.Batch
+	records, unreadable := make([]checkout.CheckoutRecord, len(page)), make([]error, len(page))
+	for i, r := range page {
+		record := &records[i]
+		record.Checkout, unreadable[i] = r.Checkout()
+		b.Queue(selectAgreement, r.ProviderCode, r.ID).Query(func(found pgx.Rows) error {
+			list, err := pgx.CollectRows(found, scan[rows.Agreement])
+			for _, r := range list {
+				a, err := r.Agreement()
+				record.Agreement, unreadable[i] = &a, errors.Join(unreadable[i], err)
+			}
+			return err
+		})
+		b.Queue(selectLength, r.ProviderCode, r.ID).Query(func(found pgx.Rows) error {
+			_, err := pgx.ForEachRow(found, []any{&record.Document}, func() error { return nil })
+			return err
+		})
+		b.Queue(selectMoments, r.ProviderCode, r.ID).Query(func(found pgx.Rows) (err error) {
+			record.Moments, err = pgx.AppendRows(record.Moments, found, as(rows.Moment.Moment))
+			return err
+		})
+		b.Queue(selectExportedJobs, r.ProviderCode, r.ID).Query(func(found pgx.Rows) (err error) {
+			record.Jobs, err = pgx.AppendRows(record.Jobs, found, as(rows.Job.Record))
+			return err
+		})
 	}
-	agreements, err := all(ctx, c, itself[rows.Agreement], exportAgreements, providers, ids)
-	sizes, sizesErr := all(ctx, c, itself[size], exportDocuments, providers, ids)
-	moments, momentsErr := all(ctx, c, itself[rows.Moment], exportMoments, providers, ids)
-	jobs, jobsErr := all(ctx, c, itself[rows.Job], exportJobs, providers, ids)
-	if err := errors.Join(err, sizesErr, momentsErr, jobsErr); err != nil {
+	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return err
 	}
-	records, unreadable := map[string]*checkout.CheckoutRecord{}, map[string]error{}
-	for _, r := range page {
-		v, err := r.Checkout()
-		records[r.ID], unreadable[r.ID] = &checkout.CheckoutRecord{Checkout: v}, err
-	}
-	for _, r := range agreements {
-		a, err := r.Agreement()
-		records[r.CheckoutID].Agreement, unreadable[r.CheckoutID] = &a, errors.Join(unreadable[r.CheckoutID], err)
-	}
-	for _, s := range sizes {
-		records[s.CheckoutID].Document = int(s.Bytes)
-	}
-	for _, r := range moments {
-		m, _ := r.Moment() // it has nothing to parse
-		records[r.CheckoutID].Moments = append(records[r.CheckoutID].Moments, m)
-	}
-	for _, r := range jobs {
-		j, _ := r.Record() // nor has this
-		records[r.CheckoutID].Jobs = append(records[r.CheckoutID].Jobs, j)
-	}
-	for _, id := range ids {
-		err := unreadable[id]
+	for i, record := range records {
+		err := unreadable[i]
 		if err != nil {
-			err = visit.Unreadable(id, err)
+			err = visit.Unreadable(page[i].ID, err)
 		} else {
-			err = visit.Checkout(*records[id])
+			err = visit.Checkout(record)
 		}
 		if err != nil {
 			return err
