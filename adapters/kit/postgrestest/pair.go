@@ -116,14 +116,7 @@ func (p *Pair) startStandby(ctx context.Context) error {
 	return p.awaitStandby(ctx)
 }
 
-// AwaitStandby waits until the primary waits for the standby again.
-func (p *Pair) AwaitStandby(t testing.TB) {
-	t.Helper()
-	if err := p.awaitStandby(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
+// awaitStandby waits until the primary waits for the standby.
 func (p *Pair) awaitStandby(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

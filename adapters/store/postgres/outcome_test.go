@@ -188,14 +188,6 @@ func TestOutcomeOfALostConnection(t *testing.T) {
 	}
 }
 
-// awaitWaiting waits until n commits wait for the standby.
-func awaitWaiting(t *testing.T, conn *pgx.Conn, n int) {
-	t.Helper()
-	eventually(t, "commits wait for the standby", func() bool {
-		return ask[int](t, conn, `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) == n
-	})
-}
-
 // unknown reports an error unless a call says that it was not done, or may have been, which it returns.
 func (c call) unknown(t *testing.T, what string) (maybe bool) {
 	t.Helper()
@@ -261,57 +253,6 @@ func TestCommitIsNotCancelled(t *testing.T) {
 	pair.Primary.Kill()
 	if log := pair.Primary.Log(); strings.Contains(log, "canceling wait for synchronous replication") {
 		t.Errorf("a commit was cancelled: %s", log)
-	}
-}
-
-// Whoever breaks the wait for a standby, what the standby has not is not acknowledged: neither by the call that waited nor by a read.
-func TestBrokenWaitIsNotAcknowledged(t *testing.T) {
-	testlevel.Full(t)
-	t.Parallel()
-	for name, breakWait := range map[string]func(t *testing.T, pair *postgrestest.Pair, place string){
-		"cancelled by an administrator": func(t *testing.T, _ *postgrestest.Pair, place string) {
-			execute(t, place, `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
-		},
-		"ended by an administrator": func(t *testing.T, _ *postgrestest.Pair, place string) {
-			execute(t, place, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
-		},
-		"ended by a restart": func(t *testing.T, pair *postgrestest.Pair, _ string) {
-			pair.Primary.Kill()
-			pair.Primary.Start(t)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pair := postgrestest.NewPair(t)
-			place := pair.URL(t) + "&client_min_messages=error"
-			primary := pair.Primary.At(place)
-			db := open(t, place, serving)
-			insert(t, db, 1)
-			db.GiveUpAfter(soon)
-			pair.Link.Cut()
-			created := inserts(t, db, 3) // over the connection that is open: another would wait for the standby before anything is stored
-			waiting := shell(t, primary)
-			awaitWaiting(t, waiting, 1)
-			confirmed := confirms(t, db, 1)
-			awaitWaiting(t, waiting, 2)
-			breakWait(t, pair, primary)
-			conn := shell(t, primary)
-			eventually(t, "the checkout whose wait was broken is visible", func() bool {
-				return ask[int](t, conn, `SELECT count(*) FROM checkouts WHERE id = $1`, storetest.Opened(3).Next.ID) == 1
-			})
-			created.unknown(t, "InsertCheckout")
-			confirmed.unknown(t, "UpdateCheckout")
-			inserts(t, db, 3).unknown(t, "InsertCheckout once more")
-			if name == "ended by a restart" { // after which not even a poll is answered from it
-				start(func() error { return second(db.Checkout(t.Context(), storetest.Opened(3).Next.ID)) }).unknown(t, "Checkout")
-			}
-			pair.Link.Mend()
-			pair.AwaitStandby(t)
-			eventually(t, "it is ready", func() bool { return db.Ready(t.Context()) == nil })
-			if _, err := db.InsertCheckout(t.Context(), storetest.Opened(3), 0); !errors.Is(err, ports.ErrDuplicate) {
-				t.Errorf("InsertCheckout: got error %v, want ErrDuplicate", err)
-			}
-		})
 	}
 }
 
