@@ -121,8 +121,8 @@ func (f *checkCRM) Run(ctx context.Context, c *call) error {
 	for _, line := range lacks {
 		fmt.Fprintln(c.Stdout, line)
 	}
-	return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start in that " +
-		"folder) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
+	return errors.New("the organisation does not have what is needed: deploy adapters/out/salesforce/metadata (sf project deploy start " +
+		"--metadata-dir) and assign its permission set Provider_Checkout, or say by --salesforce-mapping what it calls things")
 }
 
 // pullProviders stores the organisation's configuration, and prints the changes.

@@ -2,9 +2,7 @@ package salesforce
 
 import (
 	"encoding/xml"
-	"io/fs"
 	"os"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +13,17 @@ import (
 
 // The metadata that an organisation deploys, the fields that are written and read, and the organisation that the double plays are the same.
 
-const deployed = "metadata/force-app/main/default/"
+type packageXML struct {
+	Types []struct {
+		Members []string `xml:"members"`
+		Name    string   `xml:"name"`
+	} `xml:"types"`
+}
+
+type objectXML struct {
+	Label  string     `xml:"label"`
+	Fields []fieldXML `xml:"fields"`
+}
 
 type fieldXML struct {
 	FullName   string   `xml:"fullName"`
@@ -48,7 +56,7 @@ type permissionsXML struct {
 
 func readXML(t *testing.T, name string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(deployed + name)
+	data, err := os.ReadFile("metadata/" + name)
 	if err == nil {
 		err = xml.Unmarshal(data, into)
 	}
@@ -75,40 +83,54 @@ func custom(name string) bool { return strings.HasSuffix(name, "__c") }
 
 func TestMetadataAreTheFieldsThatAreWrittenAndRead(t *testing.T) {
 	schema := salesforcetest.DefaultSchema()
-	want := map[string]bool{}
+	want := map[string][]string{"PermissionSet": {"Provider_Checkout", "Provider_Checkout_Configuration"}}
 	for _, o := range objects {
-		if _, err := os.Stat(path.Join(deployed, "objects", o.name, o.name+".object-meta.xml")); custom(o.name) != (err == nil) {
-			t.Errorf("object %s is custom: %v; its declaration: %v", o.name, custom(o.name), err)
-		}
+		var played []fieldXML
 		for _, f := range o.fields {
-			played := inMetadata(schema.Field(o.name + "." + f.name)) // panics where the double has no such field
-			if !custom(f.name) {
-				continue
+			field := inMetadata(schema.Field(o.name + "." + f.name)) // panics where the double has no such field
+			if custom(f.name) {
+				played = append(played, field)
+				if !custom(o.name) {
+					want["CustomField"] = append(want["CustomField"], o.name+"."+f.name)
+				}
 			}
-			name := "objects/" + o.name + "/fields/" + f.name + ".field-meta.xml"
-			want[name] = true
-			var got fieldXML
-			readXML(t, name, &got)
-			if !reflect.DeepEqual(got, played) {
-				t.Errorf("%s declares %+v, the double has %+v", name, got, played)
-			}
+		}
+		if len(played) == 0 {
+			continue
+		}
+		var got objectXML
+		readXML(t, "objects/"+o.name+".object", &got)
+		if custom(o.name) {
+			want["CustomObject"] = append(want["CustomObject"], o.name)
+		}
+		if custom(o.name) != (got.Label != "") {
+			t.Errorf("object %s is custom: %v; its declaration has the label %q", o.name, custom(o.name), got.Label)
+		}
+		byName := func(a, b fieldXML) int { return strings.Compare(a.FullName, b.FullName) }
+		slices.SortFunc(played, byName)
+		slices.SortFunc(got.Fields, byName)
+		if !reflect.DeepEqual(got.Fields, played) {
+			t.Errorf("%s declares %+v, the double has %+v", o.name, got.Fields, played)
 		}
 	}
-	err := fs.WalkDir(os.DirFS(deployed), "objects", func(name string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(name, ".field-meta.xml") && !want[name] {
-			t.Errorf("%s is neither written nor read", name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	var all packageXML
+	readXML(t, "package.xml", &all)
+	got := map[string][]string{}
+	for _, of := range all.Types {
+		got[of.Name] = of.Members
+	}
+	for name := range want {
+		slices.Sort(want[name])
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the package has %v, want %v", got, want)
 	}
 }
 
 // A permission set cannot name a field that every record must have: it is everybody's to write.
 func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 	var set permissionsXML
-	readXML(t, "permissionsets/Provider_Checkout.permissionset-meta.xml", &set)
+	readXML(t, "permissionsets/Provider_Checkout.permissionset", &set)
 	type permission struct{ read, write bool }
 	given := map[string]permission{}
 	for _, p := range set.Fields {
@@ -143,7 +165,7 @@ func TestPermissionSetGivesWhatIsWrittenAndRead(t *testing.T) {
 // No user sees a field that was deployed until a permission set grants it.
 func TestPermissionSetOfThePeopleWhoConfigure(t *testing.T) {
 	var set permissionsXML
-	readXML(t, "permissionsets/Provider_Checkout_Configuration.permissionset-meta.xml", &set)
+	readXML(t, "permissionsets/Provider_Checkout_Configuration.permissionset", &set)
 	var got, want []string
 	for _, p := range set.Fields {
 		if p.Editable && p.Readable {
