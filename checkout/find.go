@@ -10,7 +10,7 @@ import (
 
 // Query says which checkouts an operator looks for: the checkouts that match every field that is set.
 type Query struct {
-	// Text is an id of the checkout, its order, agreement, mandate, billing request, an event or a request (req_…), an e-mail address, or
+	// Text is an id of the checkout, its order, agreement, mandate, billing request, an e-mail address, or
 	// the beginning of a family name. Ids are exact; in names and addresses neither case nor accents and macrons count.
 	Text         string
 	ProviderCode string
@@ -129,7 +129,7 @@ func (c Checkout) Words(now time.Time) string {
 	case c.Erased():
 		return "erased before it was confirmed"
 	case c.SetupComplete():
-		return "set up; waits for the provider's confirm"
+		return "set up; waits for the provider’s confirm"
 	case c.Setup.Settling():
 		return "the payer is done; the processor is not"
 	case !now.Before(c.Newest().Expires):

@@ -63,7 +63,7 @@ func TestWordsSayHowFarACheckoutIs(t *testing.T) {
 		"waits for the payer":                      open,
 		"the payer has begun the bank setup":       left,
 		"the payer is done; the processor is not":  left.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
-		"set up; waits for the provider's confirm": left.Observe(complete, noon).Next,
+		"set up; waits for the provider’s confirm": left.Observe(complete, noon).Next,
 		"confirmed":                        agreed,
 		"confirmed; the mandate has ended": agreed.Observe(since(agreed, checkout.MandateFailed, 1), noon).Next,
 		"cancelled by the provider":        byProvider(t, set).Next,

@@ -97,13 +97,24 @@ func TestPersonalDataIsMaskedUntilSomebodySaysWhy(t *testing.T) {
 	w.did(t)
 	b.post(t, path+"/reveal", "reason", "ticket 7").is(t, http.StatusOK).has(t, canaryEmail, "Canary Holder").lacks(t, "Show personal data")
 	w.did(t, "aroha@lender.example: reveal "+confirmedID+": ticket 7")
-	b.get(t, path).lacks(t, masked...)
+	b.get(t, path).has(t, `<strong>reveal</strong> <a href="/find?q=`+confirmedID+`">`, "<bdi translate=\"no\">ticket 7</bdi>").lacks(t, masked...)
 
 	c := w.open("KOWHAI-3-c", "ORDER-3") // whose end has a provider's reason, which may name the student
 	c.Next.Status, c.Next.End = checkout.Cancelled, checkout.End{At: w.now(), By: checkout.PartyProvider, Reason: "Canary moved"}
 	w.insert(t, c)
 	b.get(t, "/checkouts/KOWHAI-3-c").has(t, ">Cancelled by the provider<", "by the provider</dd>").lacks(t, "moved", "Cancel the")
 	b.post(t, "/checkouts/KOWHAI-3-c/reveal", "reason", "ticket 7").is(t, http.StatusOK).has(t, "Canary moved")
+}
+
+func TestATimelineGivesTheReasonOfARefusalInWords(t *testing.T) {
+	w := newWorld(t)
+	c := w.open("KOWHAI-3-c", "ORDER-3")
+	for _, detail := range []string{"CONFLICT dda_id", "DIRECT_DEBIT_SETUP_INCOMPLETE", "SOME_LATER_CODE"} {
+		c.Moments = append(c.Moments, checkout.Moment{ID: detail, At: w.now(), Kind: checkout.MomentRefused, Actor: checkout.ProviderActor("key1"), Detail: detail})
+	}
+	w.insert(t, c)
+	w.viewer().get(t, "/checkouts/KOWHAI-3-c").has(t, "<strong>Call refused</strong>: the identifiers are not this checkout’s: dda_id (CONFLICT)",
+		"<strong>Call refused</strong>: the direct debit was not set up (DIRECT_DEBIT_SETUP_INCOMPLETE)", "<strong>Call refused</strong>: SOME_LATER_CODE")
 }
 
 // The log has no personal data, no reason, no query and nothing of the token.
@@ -162,7 +173,7 @@ func TestACheckoutGetsALinkAndEndsOnce(t *testing.T) {
 	b.get(t, confirmedPath).has(t, "Withdraw the agreement", `<select name="ground" required><option value="">Choose a ground</option>`).
 		lacks(t, "Cancel the checkout", "Send a new link", " selected>")
 	b.post(t, openPath+"/link", "reason", "ticket 7").leads(t, openPath+"?done")
-	b.post(t, openPath+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "less than ten minutes ago", "Notify link", ">waits<")
+	b.post(t, openPath+"/link", "reason", "ticket 7").is(t, http.StatusConflict).has(t, "less than ten minutes ago", "E-mail: link", ">waits<")
 	for range 2 {
 		w.forward(time.Second)
 		b.post(t, openPath+"/cancel", "reason", "wrong course").leads(t, openPath+"?done")
@@ -181,7 +192,7 @@ func TestAFailedEventIsSentAgain(t *testing.T) {
 	w.failEvent(t)
 	b := w.agent()
 	path := openPath
-	b.get(t, path).has(t, ">failed<", "Deliver checkout.created", "status 500", "evt_1", "Try now")
+	b.get(t, path).has(t, ">failed<", "Event checkout.created", "status 500", "evt_1", "Try now")
 	b.get(t, "/providers/KOWHAI").has(t, ">failed: status 500</strong> 1")
 	for _, unknown := range []string{"", "evt_2", "sync"} {
 		b.post(t, path+"/retry", "of", unknown, "reason", "ticket 7").is(t, http.StatusNotFound)
@@ -211,7 +222,7 @@ func TestARefusalOfTheCRMIsALineWithItsReason(t *testing.T) {
 		t.Errorf("the first of the list is not the first to be paid:\n%s", list.body)
 	}
 	b.get(t, "/find?q=ORDER").lacks(t, "the first payment on")
-	b.get(t, openPath).has(t, ">waits<", "<strong>Sync </strong> <small class=\"quiet\">due 20 Nov 2026, 17:10:00", "INVALID (last_name)",
+	b.get(t, openPath).has(t, ">waits<", "<strong>Write to the CRM</strong> <small class=\"quiet\">due 20 Nov 2026, 17:10:00", "INVALID (last_name)",
 		"CRM refused</strong>: INVALID last_name")
 	b.post(t, openPath+"/retry", "of", "sync", "reason", "the mapping is right now").leads(t, openPath+"?done")
 	b.get(t, openPath).has(t, ">due now, attempts: 3")
@@ -306,7 +317,7 @@ func TestAProviderIsDisabledAndEnabledAndItsKeyRevoked(t *testing.T) {
 	}
 	w.did(t, "aroha@lender.example: providers disable KOWHAI: complaint 12")
 	b.get(t, "/providers").has(t, `label bad">Calls refused: provider KOWHAI was disabled by an operator<`)
-	b.get(t, path).has(t, "Enable the provider", "providers disable</strong> by <bdi translate=\"no\">aroha@lender.example</bdi>: <q><bdi translate=\"no\">complaint 12</bdi>").
+	b.get(t, path).has(t, "Enable the provider", "providers disable</strong> <code>KOWHAI</code> by <bdi translate=\"no\">aroha@lender.example</bdi>: <q><bdi translate=\"no\">complaint 12</bdi>").
 		lacks(t, "Disable the provider", "whsec_", "key2")
 	w.forward(time.Second)
 	b.post(t, path+"/enable", "reason", "settled").leads(t, path+"?done")
@@ -317,7 +328,7 @@ func TestAProviderIsDisabledAndEnabledAndItsKeyRevoked(t *testing.T) {
 	b.post(t, path+"/revoke", "of", "other", "reason", "leaked").is(t, http.StatusNotFound)
 	b.post(t, path+"/revoke", "of", "key1").is(t, http.StatusUnprocessableEntity).has(t, `<details open><summary class="button second">Revoke`)
 	b.post(t, path+"/revoke", "of", "key1", "reason", "leaked").leads(t, path+"?done")
-	b.get(t, path).has(t, ">revoked<", "keys revoke</strong> by <bdi translate=\"no\">aroha@lender.example</bdi>: <q><bdi translate=\"no\">leaked").lacks(t, `value="key1"`)
+	b.get(t, path).has(t, ">revoked<", "keys revoke</strong> <code>key1</code> by <bdi translate=\"no\">aroha@lender.example</bdi>: <q><bdi translate=\"no\">leaked").lacks(t, `value="key1"`)
 }
 
 // broken is a store whose troubles cannot be read.

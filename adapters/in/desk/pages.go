@@ -60,6 +60,7 @@ type checkoutView struct {
 	Moments []checkout.Moment
 	Jobs    []checkout.JobRecord
 	Open    bool // not confirmed, and not at its end
+	Did     []checkout.Act
 }
 
 // checkout shows one checkout.
@@ -79,6 +80,17 @@ func (v *visit) checkout() error {
 		return err
 	}
 	slices.Reverse(view.Jobs)
+	for _, subject := range []string{c.Confirmation.AgreementNumber, c.ID} {
+		if subject == "" {
+			continue
+		}
+		acts, err := v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: c.ProviderCode, Subject: subject}, maxActs)
+		if err != nil {
+			return err
+		}
+		view.Did = append(view.Did, acts...)
+	}
+	slices.SortStableFunc(view.Did, func(a, b checkout.Act) int { return b.At.Compare(a.At) })
 	return v.show("checkout.html", v.State(c).Words, view)
 }
 

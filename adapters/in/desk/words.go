@@ -55,7 +55,14 @@ func (v *visit) JobTime(j checkout.JobRecord) string {
 }
 
 // JobText describes the work of a job.
-func (v *visit) JobText(j checkout.Job) string { return sentence(string(j.Kind)) + " " + j.Name }
+func (v *visit) JobText(j checkout.Job) string {
+	return strings.TrimSpace(jobTexts[j.Kind] + " " + spaced(j.Name))
+}
+
+var jobTexts = map[checkout.JobKind]string{
+	checkout.JobDeliver: "Event", checkout.JobNotify: "E-mail:", checkout.JobSync: "Write to the CRM",
+	checkout.JobLook: "Ask the processor about the setup", checkout.JobEnd: "End the setup at the processor",
+}
 
 // Mandate returns the state of a checkout's mandate, with the processor's reason.
 func (v *visit) Mandate(s checkout.Setup) string {
@@ -70,8 +77,13 @@ func (v *visit) Masked(data string) string {
 	return data
 }
 
+// OfCheckout reports whether the subject of an act is a checkout, or its agreement.
+func (v *visit) OfCheckout(a checkout.Act) bool {
+	return strings.HasPrefix(a.Subject, a.ProviderCode+"-") || strings.HasPrefix(a.Subject, "PPA-")
+}
+
 // At returns a time in New Zealand.
-func (v *visit) At(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006, 15:04:05") }
+func (v *visit) At(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006, 15:04:05 MST") }
 
 // MomentText describes a moment.
 func (v *visit) MomentText(m checkout.Moment) string {
@@ -92,8 +104,24 @@ func (v *visit) MomentDetail(m checkout.Moment) string {
 	switch m.Kind {
 	case checkout.MomentSetupDone, checkout.MomentSetupFailed, checkout.MomentMandateChanged:
 		return spaced(m.Detail)
+	case checkout.MomentRefused:
+		if code, fields, _ := strings.Cut(m.Detail, " "); refusalTexts[code] != "" {
+			return strings.TrimSpace(refusalTexts[code]+" "+fields) + " (" + code + ")"
+		}
 	}
 	return m.Detail
+}
+
+// refusalTexts give the reasons for which a call about a checkout is refused. The names of fields follow them.
+var refusalTexts = map[string]string{
+	string(checkout.CodeValidation):      "missing or invalid fields",
+	string(checkout.CodeConflict):        "the identifiers are not this checkout’s:",
+	string(checkout.CodeIntentConflict):  "the order has a checkout with a different enrolment:",
+	string(checkout.CodeSetupIncomplete): "the direct debit was not set up",
+	string(checkout.CodeErased):          "the student’s data was erased",
+	string(checkout.CodeCancelled):       "the checkout was cancelled",
+	string(checkout.CodeLinkExpired):     "the link had expired",
+	string(checkout.CodeTermsChanged):    "the payer’s page had earlier terms",
 }
 
 // spaced returns a word with underscores as people read it.
