@@ -70,7 +70,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, `{"provider": {"provider_code": "KOWHAI"}, "checkout": {"checkout_id": "KOWHAI-1"}, "records": {"opportunity_id": "o1"},
 			"direct_debit": {"dda_id": "d1", "setup_url": "%s/api/dd-setup?token=t1", "token": "t1"},
-			"plan": {"first_payment_date": "2027-02-01"}}`, a.URL)
+			"plan": {"first_payment_date": "2027-02-01", "number_of_instalments": 52, "instalment_amount": 53.65, "final_instalment_amount": 53.87}}`, a.URL)
 	}
 }
 
@@ -142,8 +142,9 @@ func TestWebsiteLeadsFromTheCourseToTheAgreement(t *testing.T) {
 	if waiting.Header().Get("Refresh") == "" {
 		t.Error("the page that waits is not loaded again")
 	}
+	shows(t, visit(t, p, "/", nil), 200, "You have begun", `href="/done"`)
 	a.ready = true
-	shows(t, visit(t, p, "/done", nil), 200, "Confirm your enrolment", `name="deposit_confirmed"`, `name="privacy_consent_accepted"`)
+	shows(t, visit(t, p, "/done", nil), 200, "Confirm your enrolment", "Weekly payments: 52 of $53.65, the last of $53.87. The first is planned for 2027-02-01", `name="deposit_confirmed"`, `name="privacy_consent_accepted"`)
 	leads(t, visit(t, p, "/confirm", ticked), "/done")
 
 	p.Receive(fakeprovider.Event{Name: "checkout.created", ID: "evt_1", Order: "WEB-1", Attempt: "1"})

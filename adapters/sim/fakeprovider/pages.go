@@ -171,6 +171,8 @@ type view struct {
 	Order   string
 	SetUpAt string // address of the setup page; "" before the create
 
+	Instalments, Instalment, LastInstalment string // of the plan, as the API answers; "" before the create
+
 	Declarations []declaration
 	FirstMissing string // the name of the first declaration that was not given, on a form that was refused
 	Confirmed    bool
@@ -187,9 +189,12 @@ type view struct {
 func (p pages) view() view {
 	e := p.provider.snapshot()
 	return view{
-		Offer:        p.provider.Offer,
-		Order:        e.order,
-		SetUpAt:      e.opened.SetupURL(),
+		Offer:       p.provider.Offer,
+		Order:       e.order,
+		SetUpAt:     e.opened.SetupURL(),
+		Instalments: e.opened.String("plan.number_of_instalments"), Instalment: e.opened.String("plan.instalment_amount"),
+		LastInstalment: e.opened.String("plan.final_instalment_amount"),
+
 		Declarations: declarations(),
 		Confirmed:    e.confirmed.Status != 0,
 		Agreement:    e.confirmed.String("agreement.number"),
