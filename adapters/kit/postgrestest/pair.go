@@ -2,7 +2,6 @@ package postgrestest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,92 +14,55 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 )
 
-// Pair is a primary server and a standby, temporary as a [Server] is. A commit of the primary waits for the standby, which
-// receives it over a link that a test can cut.
+// Pair is a primary server and a standby. A commit of the primary waits for the standby, which receives it over a link that a test can cut.
 type Pair struct {
-	Primary, Standby *Node
+	Primary, Standby *Server
 	Link             *Link
-
-	server *Server // whose folder has both
 }
 
 // standbyName is the name under which the standby asks the primary for its log.
 const standbyName = "standby"
 
-// pairGuard gets the folder and the programs' folder, waits until its own input ends, and then stops what still runs.
-const pairGuard = `
-trap '' PIPE
-read -r _
-for data in "$1/primary" "$1/standby"; do
-	[ -e "$data/postmaster.pid" ] || continue
-	kill -CONT "$(head -n 1 "$data/postmaster.pid")" 2>/dev/null
-	"$2/pg_ctl" -D "$data" -m immediate -w stop >/dev/null 2>&1
-done
-rm -rf "$1"
-`
-
 // NewPair starts a pair for this test alone. It ends with the test.
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	testlevel.Full(t)
-	server, _, err := guard("pair", pairGuard)
+	m, err := newMachine()
 	if err != nil {
 		testlevel.Missing(t, missing(err))
 	}
-	p := &Pair{server: server}
-	t.Cleanup(p.stop)
-	if err := p.make(t.Context()); err != nil {
+	t.Cleanup(m.stop)
+	p := &Pair{}
+	if err := p.make(t, m); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// stop ends both servers and removes the folder.
-func (p *Pair) stop() {
-	for _, n := range []*Node{p.Primary, p.Standby} {
-		if n != nil {
-			n.Kill()
-		}
-	}
-	if p.Link != nil {
-		p.Link.close()
-	}
-	p.server.stop()
-}
-
 // make makes the primary, copies it to the standby, and starts both.
-func (p *Pair) make(ctx context.Context) (err error) {
-	if p.Primary, err = p.node("primary"); err != nil {
+func (p *Pair) make(t testing.TB, m *machine) (err error) {
+	if p.Primary, err = m.server("primary"); err != nil {
 		return err
 	}
-	if p.Standby, err = p.node("standby"); err != nil {
+	if p.Standby, err = m.server("standby"); err != nil {
 		return err
 	}
 	if p.Link, err = newLink("127.0.0.1:" + p.Primary.port); err != nil {
 		return err
 	}
-	// Small files, because a test may copy them often.
-	if err := p.run("initdb", "-D", p.Primary.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-		"--wal-segsize=1"); err != nil {
+	t.Cleanup(p.Link.close)
+	p.Primary.settings = []string{"min_wal_size=2MB"} // small files, because a test may copy them often
+	if err := p.Primary.make("--wal-segsize=1"); err != nil {
 		return err
 	}
-	if err := p.Primary.start(); err != nil {
-		return err
-	}
-	if err := p.run("pg_basebackup", "-D", p.Standby.data(), "-d", "postgres://postgres@127.0.0.1:"+p.Primary.port+"/postgres",
-		"-c", "fast", "--no-sync"); err != nil {
+	if err := m.run("pg_basebackup", "-D", p.Standby.data(), "-d", p.Primary.address(), "-c", "fast", "--no-sync"); err != nil {
 		return err
 	}
 	// Of the primary alone, so that the standby, once it is promoted, waits for no other server.
-	if err := p.Primary.execute(ctx, `ALTER SYSTEM SET synchronous_standby_names = `+standbyName, `SELECT pg_reload_conf()`); err != nil {
+	if err := p.Primary.execute(t.Context(), `ALTER SYSTEM SET synchronous_standby_names = `+standbyName, `SELECT pg_reload_conf()`); err != nil {
 		return err
 	}
-	return p.startStandby(ctx)
-}
-
-func (p *Pair) node(name string) (*Node, error) {
-	port, err := freePort()
-	return &Node{pair: p, name: name, port: port}, err
+	return p.startStandby(t.Context())
 }
 
 // startStandby starts the standby and waits until the primary waits for it.
@@ -109,15 +71,10 @@ func (p *Pair) startStandby(ctx context.Context) error {
 		return err
 	}
 	p.Standby.settings = []string{fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%s user=postgres application_name=%s",
-		p.Link.port, standbyName), "wal_retrieve_retry_interval=100ms"}
+		p.Link.port, standbyName), "min_wal_size=2MB", "wal_retrieve_retry_interval=100ms"}
 	if err := p.Standby.start(); err != nil {
 		return err
 	}
-	return p.awaitStandby(ctx)
-}
-
-// awaitStandby waits until the primary waits for the standby.
-func (p *Pair) awaitStandby(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.Primary.address())
@@ -136,11 +93,9 @@ func (p *Pair) awaitStandby(ctx context.Context) error {
 // Save keeps both servers as they are now, for Restore. It stops them for a moment.
 func (p *Pair) Save(t testing.TB) {
 	t.Helper()
-	for _, n := range []*Node{p.Primary, p.Standby} { // in this order, so that the standby has everything
-		n.Stop(t)
-		if err := p.copy(n.data(), n.data()+".saved"); err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range []*Server{p.Primary, p.Standby} { // in this order, so that the standby has everything
+		s.Stop(t)
+		s.Shell(t, `cp -a "$PGDATA" "$PGDATA.saved"`)
 	}
 	p.start(t)
 }
@@ -148,11 +103,9 @@ func (p *Pair) Save(t testing.TB) {
 // Restore brings both servers back to where Save kept them, whatever became of them.
 func (p *Pair) Restore(t testing.TB) {
 	t.Helper()
-	for _, n := range []*Node{p.Primary, p.Standby} {
-		n.Kill()
-		if err := errors.Join(os.RemoveAll(n.data()), p.copy(n.data()+".saved", n.data())); err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range []*Server{p.Primary, p.Standby} {
+		s.Kill()
+		s.Shell(t, `rm -rf "$PGDATA"; cp -a "$PGDATA.saved" "$PGDATA"`)
 	}
 	p.Link.Mend()
 	p.start(t)
@@ -167,26 +120,6 @@ func (p *Pair) start(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (p *Pair) copy(from, to string) error {
-	cmd, err := p.server.command("cp", "-a", from, to)
-	if err != nil {
-		return err
-	}
-	return cmd.Run()
-}
-
-// run runs a program of PostgreSQL.
-func (p *Pair) run(program string, args ...string) error {
-	cmd, err := p.server.command(filepath.Join(p.server.programs, program), args...)
-	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, out)
-	}
-	return nil
 }
 
 // URL returns a connection string to whichever of the two takes writes, with an empty schema of the test's own.

@@ -94,10 +94,3 @@ func New(t testing.TB) *Server {
 	t.Cleanup(s.stop)
 	return s
 }
-
-// URL returns a connection string as the function URL does, to a schema on this server.
-func (s *Server) URL(t testing.TB) string {
-	t.Helper()
-	place, _ := place(t, s.url)
-	return place
-}

@@ -15,20 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 )
 
-func TestSchemasAreEmptyAndSeparate(t *testing.T) {
-	first, second := postgrestest.URL(t), postgrestest.URL(t)
-	for _, url := range []string{first, second} {
-		conn, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
-		if _, err := conn.Exec(t.Context(), `CREATE TABLE mine (n bigint)`); err != nil {
-			t.Errorf("a new schema is not empty: %v", err)
-		}
-	}
-}
-
 func TestSchemaOnAGivenServerIsRemovedAfterItsTest(t *testing.T) {
 	t.Setenv("PROVIDER_CHECKOUT_TEST_POSTGRES", postgrestest.New(t).URL(t))
 	var url string

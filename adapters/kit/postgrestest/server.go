@@ -1,74 +1,106 @@
 package postgrestest
 
 import (
-	"bufio"
+	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
-// Server is a temporary PostgreSQL server. A guard, which is a shell, starts it, waits until its own input ends, and then
-// stops the server and removes its folder. Only this process holds the other end of that input, so that it ends
-// with the process, even if that is killed.
+// Server is a temporary PostgreSQL server. It listens on the loopback interface only, and trusts every connection.
 type Server struct {
-	url      string
-	folder   string
-	programs string // folder of the server's programs
-	guard    *exec.Cmd
-	input    io.Closer
+	*machine
+	name     string // of its data folder
+	port     string
+	settings []string
+	process  *exec.Cmd // nil while it does not run
+	log      bytes.Buffer
 }
 
-// guardScript gets the folder, the programs' folder, the port and the setting of fsync as arguments. It prints "ready", or why
-// it failed. The server listens on the loopback interface only, and trusts every connection.
-const guardScript = `
-data=$1/data log=$1/log
-options="-p $3 -k $1 -c listen_addresses=127.0.0.1 -c max_connections=400 -c fsync=$4"
-fail() { tr '\n' ' ' <"$log"; rm -rf "$1"; exit 1; }
-"$2/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$log" 2>&1 || fail "$1"
-"$2/pg_ctl" -D "$data" -l "$log" -w -o "$options" start >/dev/null 2>&1 || fail "$1"
-trap '' PIPE # the process that waits for this word may have ended
-echo ready
-read -r _
-"$2/pg_ctl" -D "$data" -m immediate -w stop >/dev/null 2>&1
-rm -rf "$1"
-`
-
-// start starts a server.
-func start() (s *Server, err error) {
-	for range 3 { // another process may take the port first
-		if s, err = launch(); err == nil {
-			return s, nil
-		}
-	}
-	return nil, err
-}
-
-// launch starts a server and waits until it answers.
-func launch() (*Server, error) {
-	port, err := freePort()
+// start starts a server on a machine of its own.
+func start() (*Server, error) {
+	m, err := newMachine()
 	if err != nil {
 		return nil, err
 	}
-	s, output, err := guard("postgres", guardScript, port, syncs())
+	s, err := m.server("data")
+	if err == nil {
+		err = s.make()
+	}
 	if err != nil {
+		m.stop()
 		return nil, err
 	}
-	said, err := bufio.NewReader(output).ReadString('\n')
-	if said != "ready\n" {
-		s.stop()
-		return nil, fmt.Errorf("start PostgreSQL of %s: %s (%w)", s.programs, said, err)
-	}
-	s.url = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
 	return s, nil
+}
+
+// make makes the server's data folder, with further arguments for initdb, and starts it.
+func (s *Server) make(args ...string) error {
+	err := s.run("initdb", append([]string{"-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"}, args...)...)
+	if err != nil {
+		return err
+	}
+	return s.start()
+}
+
+func (s *Server) data() string { return filepath.Join(s.folder, s.name) }
+
+func (s *Server) address() string {
+	return "postgres://postgres@127.0.0.1:" + s.port + "/postgres?sslmode=disable"
+}
+
+// URL returns a connection string as the function URL does, to a schema on this server.
+func (s *Server) URL(t testing.TB) string {
+	t.Helper()
+	place, _ := place(t, s.address())
+	return place
+}
+
+// At returns a connection string to this server alone, with the schema of a connection string of [Pair.URL].
+func (s *Server) At(url string) string {
+	_, schema, _ := strings.Cut(url, "search_path=")
+	schema, _, _ = strings.Cut(schema, "&")
+	return s.address() + "&search_path=" + schema
+}
+
+// start starts the server and waits until it answers.
+func (s *Server) start() (err error) {
+	args := []string{"-D", s.data(), "-p", s.port, "-k", s.folder, "-c", "listen_addresses=127.0.0.1",
+		"-c", "max_connections=400", "-c", "fsync=" + syncs()}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	if s.process, err = s.command(filepath.Join(s.programs, "postgres"), args...); err != nil {
+		return err
+	}
+	s.log.Reset()
+	s.process.Stderr = &s.log
+	if err := s.process.Start(); err != nil {
+		s.process = nil
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		conn, err := pgx.Connect(ctx, s.address())
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	s.Kill()
+	return fmt.Errorf("the server does not answer: %s", s.log.String())
 }
 
 // syncs returns the setting of fsync: on for benchmarks, and off for tests. Without it a commit still survives each end of the
@@ -81,67 +113,96 @@ func syncs() string {
 	return "off"
 }
 
-// guard makes a folder and starts its guard, which gets the folder, the programs' folder and these arguments.
-func guard(name, script string, args ...string) (s *Server, output io.Reader, err error) {
-	s = &Server{}
-	if s.programs, err = findPrograms(); err != nil {
-		return nil, nil, err
-	}
-	if s.folder, err = os.MkdirTemp("", "provider-checkout-"+name+"-"); err != nil {
-		return nil, nil, err
-	}
-	s.guard, err = s.command("/bin/sh", append([]string{"-c", script, "guard", s.folder, s.programs}, args...)...)
-	if err == nil {
-		s.input, err = s.guard.StdinPipe()
-	}
-	if err == nil {
-		output, err = s.guard.StdoutPipe()
-	}
-	if err == nil {
-		err = s.guard.Start()
-	}
+// execute runs statements, each by itself.
+func (s *Server) execute(ctx context.Context, statements ...string) error {
+	conn, err := pgx.Connect(ctx, s.address())
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("start the guard of PostgreSQL: %w", err), os.RemoveAll(s.folder))
+		return err
 	}
-	return s, output, nil
-}
-
-// stop ends the server and waits until its folder is removed.
-func (s *Server) stop() {
-	s.input.Close()
-	_ = s.guard.Wait() // it fails if the server failed
-	_ = os.RemoveAll(s.folder)
-}
-
-// command returns a command that runs in the server's folder, in a process group of its own, which an interrupt from the
-// terminal does not reach. PostgreSQL refuses to run as root, so that it then runs as another user.
-func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = s.folder
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if os.Geteuid() != 0 {
-		return cmd, nil
-	}
-	uid, gid, err := unprivilegedUser()
-	if err != nil {
-		return nil, err
-	}
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return cmd, os.Chown(s.folder, uid, gid)
-}
-
-// freePort returns a port of the loopback interface that is free now, below the ports from which the system takes the port of an
-// outgoing connection: a server that is started again must find its port free.
-func freePort() (port string, err error) {
-	for range 100 {
-		port = strconv.Itoa(10_000 + rand.IntN(20_000))
-		var ln net.Listener
-		if ln, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			return port, ln.Close()
+	defer conn.Close(ctx)
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
-	return "", err
+	return nil
 }
+
+// Execute runs statements of the server's operator, each by itself.
+func (s *Server) Execute(t testing.TB, statements ...string) {
+	t.Helper()
+	if err := s.execute(t.Context(), statements...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Start starts the server again.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends all processes of the server at once, as the end of its machine does.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	children := s.children()
+	_ = s.process.Process.Kill()
+	for _, pid := range children {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	_ = s.process.Wait() // also until its log is closed by the last of them
+	s.process = nil
+	_ = os.Remove(filepath.Join(s.data(), "postmaster.pid"))
+}
+
+// Stop ends the server as an operator does.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	err := s.process.Process.Signal(syscall.SIGINT)
+	if err = errors.Join(err, s.process.Wait()); err != nil {
+		t.Fatalf("stop the %s: %v: %s", s.name, err, s.log.String())
+	}
+	s.process = nil
+}
+
+// Freeze keeps every process of the server from running, until Thaw.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server run again.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sent syscall.Signal) {
+	_ = s.process.Process.Signal(sent)
+	for _, pid := range s.children() {
+		_ = syscall.Kill(pid, sent)
+	}
+}
+
+func (s *Server) children() (pids []int) {
+	pid := s.process.Process.Pid
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for field := range strings.FieldsSeq(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// Promote makes a standby take writes, which wait for no standby.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	if err := s.run("pg_ctl", "-D", s.data(), "-w", "promote"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Log returns what the server has logged since it was started. Only a server that was ended may be asked.
+func (s *Server) Log() string { return s.log.String() }
 
 // Folder returns a folder that is the server's user's own, and is removed with the server. Its data folder, "data", is in it.
 func (s *Server) Folder() string { return s.folder }
@@ -155,7 +216,7 @@ func (s *Server) Shell(t testing.TB, script string, variables ...string) string 
 		t.Fatal(err)
 	}
 	cmd.Env = append([]string{"PATH=" + s.programs + string(filepath.ListSeparator) + os.Getenv("PATH"), "LC_ALL=C",
-		"PGDATA=" + filepath.Join(s.folder, "data"), "SERVER=" + s.url}, variables...)
+		"PGDATA=" + s.data(), "SERVER=" + s.address()}, variables...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
