@@ -74,7 +74,7 @@ func (s *Store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hol
 		return read(ctx, s, func() ([]checkout.Lease, error) {
 			r, err := s.row(known.ID)
 			if err == nil && r.checkout.Revision != known.Revision {
-				err = rows.ErrStale
+				err = ports.ErrNotFound
 			}
 			if err != nil {
 				return nil, err
@@ -213,7 +213,7 @@ func (s *Store) OldCheckouts(ctx context.Context, cursor string, limit int, conf
 				kept = checkout.EventsKept
 			}
 			return slices.Contains(page, j.CheckoutID) && j.State != checkout.JobPending && j.Kind != checkout.JobSync &&
-				j.SettledMS < rows.Millis(s.now().Add(-kept))
+				j.SettledAt.Before(stored(s.now().Add(-kept)))
 		}
 		s.jobs = slices.DeleteFunc(s.jobs, old)
 		for _, id := range page {

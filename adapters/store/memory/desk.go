@@ -66,7 +66,7 @@ func (s *Store) troubled(t checkout.Trouble, now time.Time, of func(*row) bool) 
 		}
 		for _, j := range s.of[r.checkout.ID] {
 			if j.has(t) {
-				add(cmp.Or(rows.Time(j.SettledMS), j.CreatedAt), j.Failure.Reason)
+				add(cmp.Or(j.SettledAt, j.CreatedAt), j.Failure.Reason)
 			}
 		}
 		if !hit.Since.IsZero() {

@@ -148,7 +148,7 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) e
 func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return s.held(ctx, l, func(j *job) {
 		j.Attempts += o.Attempts
-		j.Cursor, j.LeasedUntilMS = o.Cursor, 0
+		j.Progress, j.LeasedUntilMS = o.Cursor, 0
 		if o.Failure != (checkout.Failure{}) {
 			j.Failure = copyOf(o.Failure)
 		}
@@ -158,7 +158,7 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 		case o.State == checkout.JobPending:
 			j.DueMS = rows.Millis(s.now().Add(o.Pause))
 		default:
-			j.State, j.SettledMS = o.State, rows.Millis(s.now())
+			j.State, j.SettledAt = o.State, stored(s.now())
 		}
 		if o.State == checkout.JobDone {
 			j.Receipt = o.Receipt

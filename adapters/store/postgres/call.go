@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -26,6 +27,7 @@ const (
 	commitTimeout = 6 * time.Second
 	proofTimeout  = 2 * time.Second
 	readTimeout   = 5 * time.Second
+	questionTime  = 2 * time.Second // of an operator's question
 )
 
 // setTransaction sets what a transaction that writes needs. A statement, a wait for a lock, and a transaction whose process hangs while
@@ -41,19 +43,20 @@ type conn struct {
 	db *DB
 }
 
-// call calls f with a connection, and again while that may help. What f did and did not commit is rolled back.
-func (db *DB) call(ctx context.Context, f func(context.Context, *conn) error) (err error) {
-	for n := range maxAttempts {
+// call calls f with a connection, and again while that may help. What f did and did not commit is rolled back. Errors name the call,
+// unless it has no name.
+func (db *DB) call(ctx context.Context, what string, f func(context.Context, *conn) error) (err error) {
+	again := true
+	for n := 0; again && n < maxAttempts; n++ {
 		if n > 0 {
 			wait(ctx, rand.N(retryPause<<n))
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if again, err = false, ctx.Err(); err == nil {
+			again, err = db.once(ctx, f)
 		}
-		var again bool
-		if again, err = db.once(ctx, f); !again {
-			return err
-		}
+	}
+	if err != nil && what != "" {
+		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return err
 }
@@ -93,37 +96,32 @@ func (c *conn) rollback(ctx context.Context) {
 }
 
 // read returns the result of f, which only reads, within a time.
-func read[T any](ctx context.Context, db *DB, limit time.Duration, f func(context.Context, *conn) (T, error)) (v T, err error) {
+func read[T any](ctx context.Context, db *DB, what string, limit time.Duration, f func(context.Context, *conn) (T, error)) (v T, err error) {
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err = db.call(short, func(ctx context.Context, c *conn) (err error) {
+	err = db.call(short, what, func(ctx context.Context, c *conn) (err error) {
 		v, err = f(ctx, c)
 		return err
 	})
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: not read in %v", ports.ErrBusy, limit)
+		err = fmt.Errorf("%s: %w: not read in %v", what, ports.ErrBusy, limit)
 	}
 	return v, err
 }
 
-// list returns the rows of a query, each as to makes it, within a time.
-func list[R, V any](ctx context.Context, db *DB, limit time.Duration, to func(R) (V, error), query string, args ...any) ([]V, error) {
-	return read(ctx, db, limit, func(ctx context.Context, c *conn) ([]V, error) { return all(ctx, c, to, query, args...) })
+// list returns the rows of a query, each as to makes it.
+func list[R, V any](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) ([]V, error) {
+	return read(ctx, db, what, readTimeout, func(ctx context.Context, c *conn) ([]V, error) { return all(ctx, c, to, query, args...) })
+}
+
+// ask is list for a question about all checkouts.
+func ask[R, V any](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) ([]V, error) {
+	return read(ctx, db, what, questionTime, func(ctx context.Context, c *conn) ([]V, error) { return all(ctx, c, to, query, args...) })
 }
 
 // get returns the first row of a query as to makes it, or ports.ErrNotFound.
 func get[R, V any](ctx context.Context, db *DB, what string, to func(R) (V, error), query string, args ...any) (V, error) {
-	v, err := read(ctx, db, readTimeout, func(ctx context.Context, c *conn) (v V, err error) {
-		r, err := one[R](ctx, c, query, args...)
-		if err != nil {
-			return v, err
-		}
-		return to(r)
-	})
-	if err != nil {
-		return v, fmt.Errorf("%s: %w", what, err)
-	}
-	return v, nil
+	return read(ctx, db, what, readTimeout, func(ctx context.Context, c *conn) (V, error) { return one(ctx, c, to, query, args...) })
 }
 
 // all returns the rows of a query, each as to makes it.
@@ -152,14 +150,16 @@ func scan[R any](row pgx.CollectableRow) (r R, err error) {
 	return pgx.RowToStructByPos[R](row)
 }
 
-// one returns the first row of a query, or ports.ErrNotFound.
-func one[R any](ctx context.Context, c *conn, query string, args ...any) (R, error) {
-	found, _ := c.Query(ctx, query, args...)
-	r, err := pgx.CollectOneRow(found, scan[R])
-	if errors.Is(err, pgx.ErrNoRows) {
+// one returns the first row of a query as to makes it, or ports.ErrNotFound.
+func one[R, V any](ctx context.Context, c *conn, to func(R) (V, error), query string, args ...any) (v V, err error) {
+	list, err := all(ctx, c, to, query, args...)
+	if err == nil && len(list) == 0 {
 		err = ports.ErrNotFound
 	}
-	return r, err
+	if err != nil {
+		return v, err
+	}
+	return list[0], nil
 }
 
 // value is a row of one column.
@@ -193,9 +193,19 @@ func (db *DB) batch() *batch {
 	return b
 }
 
+// insert adds a statement with the columns of each row.
+func insert[R any, P interface {
+	*R
+	Fields() []any
+}](b *batch, statement string, list ...R) {
+	for _, r := range list {
+		b.Queue(statement, rows.Values(P(&r).Fields())...)
+	}
+}
+
 // write sends a batch and commits.
-func (db *DB) write(ctx context.Context, fill func(*batch)) error {
-	return db.call(ctx, func(ctx context.Context, c *conn) error {
+func (db *DB) write(ctx context.Context, what string, fill func(*batch)) error {
+	return db.call(ctx, what, func(ctx context.Context, c *conn) error {
 		b := db.batch()
 		fill(b)
 		return c.commit(ctx, b)

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -18,6 +17,7 @@ const (
 	insertDocument  = `INSERT INTO documents (` + rows.DocumentColumns + `) VALUES ($1, $2, $3, $4)`
 	insertAct       = `INSERT INTO acts (` + rows.ActColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
+	// addMoment adds a moment, unless its checkout is unknown.
 	addMoment = `INSERT INTO moments AS m (` + rows.MomentColumns + `)
 		SELECT provider_code, id, CAST($3 AS text), CAST($4 AS bigint), CAST($5 AS bigint), CAST($6 AS text), CAST($7 AS text),
 			CAST($8 AS text), CAST($9 AS text), CAST($10 AS bigint)
@@ -44,7 +44,7 @@ var updateCheckout = once(`UPDATE checkouts SET (` + rows.StateColumns + `) = RO
 	$18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42)
 	WHERE provider_code = $1 AND id = $2 AND revision = $3`)
 
-// once returns an update that fails unless it changes one row: it divides by the number of rows that it has changed.
+// once returns an update that is ErrNotFound unless it changes one row: it divides by the number of rows that it has changed.
 func once(update string) string {
 	return `WITH changed AS (` + update + ` RETURNING 1) SELECT 1 / count(*) FROM changed`
 }
@@ -81,8 +81,8 @@ func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout
 // find returns a checkout. A repeated create or confirm is answered from a checkout that is read by its order or key, or is confirmed:
 // there it is proven each time, because an administrator may have broken a wait without a restart.
 func (db *DB) find(ctx context.Context, answers bool, what, query string, args ...any) (checkout.Checkout, error) {
-	c, err := read(ctx, db, readTimeout, func(ctx context.Context, c *conn) (checkout.Checkout, error) {
-		f, err := one[found](ctx, c, query, args...)
+	return read(ctx, db, what, readTimeout, func(ctx context.Context, c *conn) (checkout.Checkout, error) {
+		f, err := one(ctx, c, itself[found], query, args...)
 		if err == nil && db.doubts.Load() > 0 && f.demanded && (answers || !f.Confirmation.At.IsZero()) {
 			err = c.prove(ctx)
 		}
@@ -91,10 +91,6 @@ func (db *DB) find(ctx context.Context, answers bool, what, query string, args .
 		}
 		return f.Checkout.Checkout()
 	})
-	if err != nil {
-		return checkout.Checkout{}, fmt.Errorf("%s: %w", what, err)
-	}
-	return c, nil
 }
 
 // Agreement implements [ports.Checkouts].
@@ -110,92 +106,53 @@ func (db *DB) Document(ctx context.Context, checkoutID string) (agreement.Docume
 // InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
 	change = change.Numbered(checkout.Checkout{})
-	err = db.write(ctx, func(b *batch) {
-		row := rows.OfCheckout(change.Next)
-		b.Queue(insertCheckout, rows.Values(row.Fields())...)
-		leases = nil
+	err = db.write(ctx, "insert checkout "+change.Next.ID, func(b *batch) {
+		insert(b, insertCheckout, rows.OfCheckout(change.Next))
 		b.change(change, hold, &leases)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("insert checkout %s: %w", change.Next.ID, err)
-	}
-	return leases, nil
+	return leases, err
 }
 
 // UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
 	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
-	return rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error) {
-		leases, err := db.update(ctx, change, known, hold)
-		if is(err, divisionByZero) {
-			err = rows.ErrStale
+	return rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) (leases []checkout.Lease, err error) {
+		provider, id := known.ProviderCode, known.ID
+		row, erases := rows.OfCheckout(change.Next), change.Next.Erased() && !known.Erased()
+		var agreements []agreement.Agreement
+		if erases {
+			agreements, err = list(ctx, db, "erase checkout "+id, rows.Agreement.Agreement, selectAgreement, provider, id)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("update checkout %s: %w", known.ID, err)
+			return nil, err
 		}
-		return leases, nil
-	}, func(id string) (checkout.Checkout, error) { return db.Checkout(ctx, id) })
-}
-
-// update stores a change over the revision of a checkout.
-func (db *DB) update(ctx context.Context, change checkout.Change, over checkout.Checkout, hold time.Duration) (leases []checkout.Lease, err error) {
-	row := rows.OfCheckout(change.Next)
-	err = db.call(ctx, func(ctx context.Context, c *conn) error {
-		b := db.batch()
-		b.Queue(updateCheckout, append([]any{row.ProviderCode, row.ID, over.Revision}, rows.Values(row.UpdateFields())...)...)
-		leases = nil
-		b.change(change, hold, &leases)
-		if change.Next.Erased() && !over.Erased() {
-			if err := c.erase(ctx, b, row.ProviderCode, row.ID); err != nil {
-				return err
+		err = db.write(ctx, "update checkout "+id, func(b *batch) {
+			b.Queue(updateCheckout, append([]any{provider, id, known.Revision}, rows.Values(row.UpdateFields())...)...)
+			b.change(change, hold, &leases)
+			if erases {
+				for _, a := range agreements {
+					b.Queue(eraseAgreement, provider, id, rows.OfAgreement(provider, id, a.Erased()).Facts)
+				}
+				b.Queue(eraseDocument, provider, id)
+				b.Queue(eraseJobs, provider, id)
 			}
-		}
-		return c.commit(ctx, b)
-	})
-	return leases, err
+		})
+		return leases, err
+	}, func(id string) (checkout.Checkout, error) { return db.Checkout(ctx, id) })
 }
 
 // change adds what a change brings besides the checkout, and the leases that its caller gets.
 func (b *batch) change(change checkout.Change, hold time.Duration, leases *[]checkout.Lease) {
 	provider, id := change.Next.ProviderCode, change.Next.ID
 	if a := change.Agreement; a != nil {
-		row := rows.OfAgreement(provider, id, *a)
-		b.Queue(insertAgreement, rows.Values(row.Fields())...)
+		insert(b, insertAgreement, rows.OfAgreement(provider, id, *a))
 	}
 	if d := change.Document; d != nil {
-		row := rows.OfDocument(provider, id, *d)
-		b.Queue(insertDocument, rows.Values(row.Fields())...)
+		insert(b, insertDocument, rows.OfDocument(provider, id, *d))
 	}
-	b.moments(rows.OfMoments(provider, id, change.Moments))
+	insert(b, addMoment, rows.OfMoments(provider, id, change.Moments)...)
 	if change.Act != nil {
-		b.act(*change.Act)
+		insert(b, insertAct, rows.OfAct(*change.Act))
 	}
 	b.enter(change.Jobs, hold, leases)
-}
-
-// erase adds what empties the records of a checkout.
-func (c *conn) erase(ctx context.Context, b *batch, provider, id string) error {
-	agreements, err := all(ctx, c, rows.Agreement.Agreement, selectAgreement, provider, id)
-	if err != nil {
-		return err
-	}
-	for _, a := range agreements {
-		b.Queue(eraseAgreement, provider, id, rows.OfAgreement(provider, id, a.Erased()).Facts)
-	}
-	b.Queue(eraseDocument, provider, id)
-	b.Queue(eraseJobs, provider, id)
-	return nil
-}
-
-// moments adds moments, which are left out if their checkout is unknown.
-func (b *batch) moments(moments []rows.Moment) {
-	for _, row := range moments {
-		b.Queue(addMoment, rows.Values(row.Fields())...)
-	}
-}
-
-// act adds an operator's act.
-func (b *batch) act(a checkout.Act) {
-	row := rows.OfAct(a)
-	b.Queue(insertAct, rows.Values(row.Fields())...)
 }

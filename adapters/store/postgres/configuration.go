@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -31,16 +30,11 @@ const (
 func (db *DB) provider(r rows.Provider) (catalogue.Provider, error) { return r.Provider(db.encrypter) }
 
 // Providers implements [ports.Configuration].
-func (db *DB) Providers(ctx context.Context, codes ...string) (providers []catalogue.Provider, err error) {
+func (db *DB) Providers(ctx context.Context, codes ...string) ([]catalogue.Provider, error) {
 	if len(codes) == 0 {
-		providers, err = list(ctx, db, readTimeout, db.provider, selectProviders)
-	} else {
-		providers, err = list(ctx, db, readTimeout, db.provider, selectSome, codes)
+		return list(ctx, db, "providers", db.provider, selectProviders)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("providers: %w", err)
-	}
-	return providers, nil
+	return list(ctx, db, "providers", db.provider, selectSome, codes)
 }
 
 // Course implements [ports.Configuration].
@@ -55,67 +49,58 @@ func (db *DB) Key(ctx context.Context, hash [32]byte) (catalogue.Key, error) {
 
 // Keys implements [ports.Configurer].
 func (db *DB) Keys(ctx context.Context) ([]catalogue.Key, error) {
-	return list(ctx, db, readTimeout, rows.Key.Key, selectKeys)
+	return list(ctx, db, "API keys", rows.Key.Key, selectKeys)
 }
 
 // AddKey implements [ports.Configurer].
 func (db *DB) AddKey(ctx context.Context, key catalogue.Key, act checkout.Act) error {
-	err := db.write(ctx, func(b *batch) {
-		row := rows.OfKey(key)
-		b.Queue(insertKey, rows.Values(row.Fields())...)
-		b.act(act)
+	return db.write(ctx, "add API key "+key.ID, func(b *batch) {
+		insert(b, insertKey, rows.OfKey(key))
+		insert(b, insertAct, rows.OfAct(act))
 	})
-	if err != nil {
-		return fmt.Errorf("add API key %s: %w", key.ID, err)
-	}
-	return nil
 }
 
 // RevokeKey implements [ports.Configurer].
 func (db *DB) RevokeKey(ctx context.Context, id string, at time.Time, act checkout.Act) error {
-	err := db.locked(ctx, func(ctx context.Context, c *conn, b *batch) error {
-		revoked, err := one[value[int64]](ctx, c, selectRevoked, id)
+	return db.locked(ctx, "revoke API key "+id, func(ctx context.Context, c *conn, b *batch) error {
+		revoked, err := one(ctx, c, itself[value[int64]], selectRevoked, id)
 		if err == nil && revoked.V == 0 {
 			b.Queue(revokeKey, id, rows.Millis(at))
-			b.act(act)
+			insert(b, insertAct, rows.OfAct(act))
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("revoke API key %s: %w", id, err)
-	}
-	return nil
 }
 
 // ReplaceProviders implements [ports.Configurer].
 func (db *DB) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
-	return db.locked(ctx, func(ctx context.Context, c *conn, b *batch) error {
-		before, err := c.configurations(ctx)
-		if err != nil {
-			return err
-		}
-		after, acts, err := decide(before)
-		if err != nil {
-			return err
-		}
-		providers, courses, err := rows.OfConfigurations(after, db.encrypter)
-		if err != nil {
-			return err
-		}
-		b.Queue(`DELETE FROM courses`)
-		b.Queue(`DELETE FROM providers`)
-		for _, row := range providers {
-			b.Queue(insertProvider, rows.Values(row.Fields())...)
-		}
-		for _, row := range courses {
-			b.Queue(insertCourse, rows.Values(row.Fields())...)
-		}
-		for _, a := range acts {
-			b.act(a)
-		}
-		return nil
-	})
+	return db.locked(ctx, "", func(ctx context.Context, c *conn, b *batch) error { return c.replace(ctx, b, decide) })
+}
+
+// replace adds what replaces all configurations, and encrypts the webhook secrets anew.
+func (c *conn) replace(ctx context.Context, b *batch,
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
+	before, err := c.configurations(ctx)
+	if err != nil {
+		return err
+	}
+	after, acts, err := decide(before)
+	if err != nil {
+		return err
+	}
+	providers, courses, err := rows.OfConfigurations(after, c.db.encrypter)
+	if err != nil {
+		return err
+	}
+	b.Queue(`DELETE FROM courses`)
+	b.Queue(`DELETE FROM providers`)
+	insert(b, insertProvider, providers...)
+	insert(b, insertCourse, courses...)
+	for _, a := range acts {
+		insert(b, insertAct, rows.OfAct(a))
+	}
+	return nil
 }
 
 // configurations returns every configuration.

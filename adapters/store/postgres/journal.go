@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -16,21 +15,17 @@ const (
 
 // Note implements [ports.Journal].
 func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
-	err := db.write(ctx, func(b *batch) {
-		b.moments(rows.OfNoted(moments))
+	return db.write(ctx, "note moments", func(b *batch) {
+		insert(b, addMoment, rows.OfNoted(moments)...)
 		for _, u := range uses {
 			b.Queue(noteUse, u.KeyID, u.Day)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("note moments: %w", err)
-	}
-	return nil
 }
 
 // Moments implements [ports.Journal].
 func (db *DB) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
-	return list(ctx, db, readTimeout, rows.Moment.Moment, selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
+	return list(ctx, db, "moments of "+checkoutID, rows.Moment.Moment, selectMoments, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
 const (
@@ -46,39 +41,37 @@ const (
 // OldCheckouts implements [ports.Retention]. The cursor is the id of the checkout that was looked at last.
 func (db *DB) OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error) {
 	events, others := checkout.EventsKept.Milliseconds(), checkout.JobsKept.Milliseconds()
-	page, err := list(ctx, db, readTimeout, itself[rows.Kept], selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
+	page, err := list(ctx, db, "old checkouts", itself[rows.Kept], selectOld, checkout.ProviderOf(cursor), cursor, events, others, limit+1)
 	if err != nil {
-		return nil, "", fmt.Errorf("old checkouts: %w", err)
+		return nil, "", err
 	}
 	ids, withOldJobs, next := rows.Old(page, limit, confirmed, open)
-	if len(withOldJobs) == 0 {
-		return ids, next, nil
+	if len(withOldJobs) > 0 {
+		err = db.write(ctx, "delete old jobs", func(b *batch) {
+			for _, id := range withOldJobs {
+				b.Queue(deleteOld, checkout.ProviderOf(id), id, events, others)
+			}
+		})
 	}
-	err = db.write(ctx, func(b *batch) {
-		for _, id := range withOldJobs {
-			b.Queue(deleteOld, checkout.ProviderOf(id), id, events, others)
-		}
-	})
-	if err != nil {
-		return nil, "", fmt.Errorf("delete old jobs: %w", err)
-	}
-	return ids, next, nil
+	return ids, next, err
 }
 
 // KeepSandboxRecord stores a record of the fake processor under a name, unless there is one already: that stays.
 func (db *DB) KeepSandboxRecord(ctx context.Context, name string, data []byte) error {
-	return db.write(ctx, func(b *batch) {
+	return db.write(ctx, "sandbox record "+name, func(b *batch) {
 		b.Queue(`INSERT INTO sandbox_records (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, data)
 	})
 }
 
 // SandboxRecord returns the record under a name, or ports.ErrNotFound.
 func (db *DB) SandboxRecord(ctx context.Context, name string) ([]byte, error) {
-	return get(ctx, db, "sandbox record "+name, func(r value[[]byte]) ([]byte, error) { return r.V, nil },
-		`SELECT data FROM sandbox_records WHERE name = $1`, name)
+	r, err := get(ctx, db, "sandbox record "+name, itself[value[[]byte]], `SELECT data FROM sandbox_records WHERE name = $1`, name)
+	return r.V, err
 }
 
 // DropSandboxRecords removes the records under the names with a prefix.
 func (db *DB) DropSandboxRecords(ctx context.Context, prefix string) error {
-	return db.write(ctx, func(b *batch) { b.Queue(`DELETE FROM sandbox_records WHERE starts_with(name, $1)`, prefix) })
+	return db.write(ctx, "sandbox records "+prefix, func(b *batch) {
+		b.Queue(`DELETE FROM sandbox_records WHERE starts_with(name, $1)`, prefix)
+	})
 }

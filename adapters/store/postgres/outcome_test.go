@@ -55,7 +55,7 @@ func start(f func() error) call {
 // wire is a proxy in front of a server, which breaks a connection once.
 type wire struct {
 	mu    sync.Mutex
-	loses func(request []byte) (before, after bool) // breaks before the server has the request, or after it has answered
+	loses func(request []byte) (before, after bool) // breaks before the server has the request, or before its answer passes
 }
 
 // through returns a wire, and the address of a store behind it.
@@ -77,12 +77,11 @@ func through(t *testing.T, place string) (*wire, string) {
 			if err != nil {
 				return
 			}
-			onward, err := net.Dial("tcp", server)
-			if err != nil {
+			if onward, err := net.Dial("tcp", server); err == nil {
+				go w.pass(client, onward)
+			} else {
 				client.Close()
-				continue
 			}
-			go w.pass(client, onward)
 		}
 	}()
 	u.Host = ln.Addr().String()
@@ -90,46 +89,26 @@ func through(t *testing.T, place string) (*wire, string) {
 }
 
 func (w *wire) pass(client, server net.Conn) {
-	defer client.Close()
-	defer server.Close()
-	silent := make(chan struct{})
 	go func() {
-		buf := make([]byte, 1<<16)
-		for {
-			n, err := server.Read(buf)
-			if err != nil {
-				client.Close()
-				return
-			}
-			select {
-			case <-silent: // the answer is lost
-				client.Close()
-				return
-			default:
-			}
-			if _, err := client.Write(buf[:n]); err != nil {
-				return
-			}
-		}
+		_, _ = io.Copy(client, server)
+		client.Close()
+		server.Close()
 	}()
 	buf := make([]byte, 1<<20)
 	for {
 		n, err := client.Read(buf)
-		if err != nil {
+		before, after := true, false // where the client has closed it
+		if err == nil {
+			before, after = w.lose(buf[:n])
+		}
+		if before || after {
+			client.Close()
+		}
+		if before {
+			server.Close()
 			return
 		}
-		before, after := w.lose(buf[:n])
-		switch {
-		case before:
-			return
-		case after:
-			close(silent)
-		}
-		if _, err := server.Write(buf[:n]); err != nil {
-			return
-		}
-		if after {
-			_, _ = io.Copy(io.Discard, client)
+		if _, err := server.Write(buf[:n]); err != nil || after {
 			return
 		}
 	}

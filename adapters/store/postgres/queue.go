@@ -91,6 +91,7 @@ func entering(j checkout.Job) []any {
 
 // enter adds the jobs of a change, and the leases that its caller gets, in the order of the change.
 func (b *batch) enter(jobs []checkout.Job, hold time.Duration, leases *[]checkout.Lease) {
+	*leases = nil
 	for _, j := range jobs {
 		switch {
 		case j.Kind == checkout.JobDeliver:
@@ -119,7 +120,7 @@ func (b *batch) enter(jobs []checkout.Job, hold time.Duration, leases *[]checkou
 
 // Enqueue implements [ports.Queue].
 func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (armed int, err error) {
-	err = db.write(ctx, func(b *batch) {
+	err = db.write(ctx, "enqueue jobs", func(b *batch) {
 		armed = 0
 		for i, j := range jobs {
 			j.Position = checkout.FirstPosition(j.CreatedAt) + int64(i)
@@ -136,22 +137,19 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Ac
 			})
 		}
 		if act != nil {
-			b.act(*act)
+			insert(b, insertAct, rows.OfAct(*act))
 		}
 	})
-	if err != nil {
-		return 0, fmt.Errorf("arm jobs: %w", err)
-	}
-	return armed, nil
+	return armed, err
 }
 
 // Lease implements [ports.Queue].
 func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
-	due, err := read(ctx, db, readTimeout, func(ctx context.Context, c *conn) ([]rows.Job, error) { return c.due(ctx, q) })
+	due, err := read(ctx, db, "due jobs", readTimeout, func(ctx context.Context, c *conn) ([]rows.Job, error) { return c.due(ctx, q) })
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	err = db.write(ctx, func(b *batch) {
+	err = db.write(ctx, "lease jobs", func(b *batch) {
 		leases = nil
 		for _, r := range due {
 			b.Queue(leaseDue, r.ProviderCode, r.CheckoutID, r.ID, r.Token, r.LeasedUntilMS, q.For.Milliseconds()).Exec(func(tag pgconn.CommandTag) error {
@@ -162,10 +160,7 @@ func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout
 			})
 		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("lease jobs: %w", err)
-	}
-	return leases, nil
+	return leases, err
 }
 
 // due returns jobs that may be leased, in one round trip.
@@ -190,35 +185,24 @@ func (c *conn) due(ctx context.Context, q checkout.JobQuery) (due []rows.Job, er
 	return due, c.SendBatch(ctx, &b).Close()
 }
 
-// held names the job of a lease in the arguments of a statement.
-func held(l checkout.Lease, args ...any) []any {
-	return append([]any{l.Job.ProviderCode, l.Job.CheckoutID, l.Job.ID, l.Token}, args...)
-}
-
-// lost returns ErrNotFound for a lease that was lost.
-func lost(l checkout.Lease, err error) error {
-	if is(err, divisionByZero) {
-		err = ports.ErrNotFound
-	}
-	if err != nil {
-		return fmt.Errorf("job %s with token %d: %w", l.Job.ID, l.Token, err)
-	}
-	return nil
-}
-
 // Extend implements [ports.Queue].
 func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
-	return lost(l, db.write(ctx, func(b *batch) { b.Queue(extendJob, held(l, d.Milliseconds())...) }))
+	return db.write(ctx, held(l), func(b *batch) {
+		b.Queue(extendJob, l.Job.ProviderCode, l.Job.CheckoutID, l.Job.ID, l.Token, d.Milliseconds())
+	})
 }
 
 // Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
-	return lost(l, db.write(ctx, func(b *batch) {
-		b.Queue(settleJob, held(l, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}), rows.Millis(o.Failure.At), o.Failure.Reason,
-			string(o.State), o.Receipt, o.Pause.Milliseconds())...)
-		b.moments(rows.OfOutcome(l.Job, o))
-	}))
+	return db.write(ctx, held(l), func(b *batch) {
+		b.Queue(settleJob, l.Job.ProviderCode, l.Job.CheckoutID, l.Job.ID, l.Token, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}),
+			rows.Millis(o.Failure.At), o.Failure.Reason, string(o.State), o.Receipt, o.Pause.Milliseconds())
+		insert(b, addMoment, rows.OfOutcome(l.Job, o)...)
+	})
 }
+
+// held names a lease in errors.
+func held(l checkout.Lease) string { return fmt.Sprintf("job %s with token %d", l.Job.ID, l.Token) }
 
 // cursor is a place in the order in which the events of a provider enter: by their transactions, and within one by checkout and
 // position. Another origin has another order: it is another server, or the same one after a failover to a standby.
@@ -291,8 +275,7 @@ func filtered(f checkout.JobFilter, sinceMS int64, limit int) []any {
 func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	since := rows.Millis(f.Since)
 	if f.After == nil {
-		return list(ctx, db, readTimeout, rows.Job.Record, selectJobs,
-			filtered(f, since, limit)...)
+		return list(ctx, db, "jobs", rows.Job.Record, selectJobs, filtered(f, since, limit)...)
 	}
 	var after cursor
 	if *f.After != "" {
@@ -301,8 +284,8 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]chec
 			return nil, err
 		}
 	}
-	return read(ctx, db, readTimeout, func(ctx context.Context, c *conn) ([]checkout.JobRecord, error) {
-		origin, err := one[value[string]](ctx, c, selectOrigin)
+	return read(ctx, db, "events", readTimeout, func(ctx context.Context, c *conn) ([]checkout.JobRecord, error) {
+		origin, err := one(ctx, c, itself[value[string]], selectOrigin)
 		if err != nil {
 			return nil, err
 		}
@@ -323,6 +306,6 @@ const selectBacklog = `SELECT kind, count(*), count(*) FILTER (WHERE failed_ms <
 
 // Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
-	found, err := list(ctx, db, readTimeout, itself[rows.Backlog], selectBacklog)
+	found, err := list(ctx, db, "backlog", itself[rows.Backlog], selectBacklog)
 	return rows.Backlogs(found), err
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -19,11 +20,10 @@ var schemaSQL string
 const version = 2
 
 const (
-	selectMade   = `SELECT current_setting('server_encoding'), version, environment FROM store WHERE id = 1`
-	selectStamp  = `SELECT environment, secret_fingerprint, own_secret FROM store WHERE id = 1`
-	updateStamp  = `UPDATE store SET environment = $1, secret_fingerprint = $2, own_secret = $3 WHERE id = 1`
-	updateSecret = `UPDATE providers SET webhook_secret = $2 WHERE code = $1`
-	lockStore    = `SELECT 1 FROM store WHERE id = 1 FOR UPDATE`
+	selectMade  = `SELECT current_setting('server_encoding'), version, environment FROM store WHERE id = 1`
+	selectStamp = `SELECT environment, secret_fingerprint, own_secret FROM store WHERE id = 1`
+	updateStamp = `UPDATE store SET environment = $1, secret_fingerprint = $2, own_secret = $3 WHERE id = 1`
+	lockStore   = `SELECT 1 FROM store WHERE id = 1 FOR UPDATE`
 )
 
 // made is the state of a store in the database.
@@ -35,11 +35,11 @@ type made struct {
 
 // checkSchema checks the version of the store, and makes it if it is missing.
 func (db *DB) checkSchema(ctx context.Context, mayMake bool) error {
-	return db.call(ctx, func(ctx context.Context, c *conn) error {
-		found, err := one[made](ctx, c, selectMade)
+	return db.call(ctx, "schema", func(ctx context.Context, c *conn) error {
+		found, err := one(ctx, c, itself[made], selectMade)
 		if is(err, noTable) && mayMake {
-			_, failed := c.PgConn().Exec(ctx, schemaSQL).ReadAll()      // in one transaction
-			if found, err = one[made](ctx, c, selectMade); err != nil { // else another process may have made it
+			_, failed := c.PgConn().Exec(ctx, schemaSQL).ReadAll()              // in one transaction
+			if found, err = one(ctx, c, itself[made], selectMade); err != nil { // else another process may have made it
 				err = cmp.Or(failed, err)
 			}
 		}
@@ -65,8 +65,8 @@ var errSecretGone = errors.New("it is encrypted under the operator's secret, and
 
 // authorize grants the request to open the store, and records it.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
-	return db.locked(ctx, func(ctx context.Context, c *conn, b *batch) error {
-		s, err := one[stamp](ctx, c, selectStamp)
+	return db.locked(ctx, "secret", func(ctx context.Context, c *conn, b *batch) error {
+		s, err := one(ctx, c, itself[stamp], selectStamp)
 		if err != nil {
 			return err
 		}
@@ -95,26 +95,13 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 		if !grant.Reencrypt {
 			return nil
 		}
-		return c.reencrypt(ctx, b)
+		return c.replace(ctx, b, rows.Unchanged)
 	})
 }
 
-// reencrypt encrypts the webhook secrets under the first secret.
-func (c *conn) reencrypt(ctx context.Context, b *batch) error {
-	providers, err := all(ctx, c, c.db.provider, selectProviders)
-	for _, p := range providers {
-		r, err := rows.OfProvider(p, c.db.encrypter)
-		if err != nil {
-			return err
-		}
-		b.Queue(updateSecret, p.Code, r.WebhookSecret)
-	}
-	return err
-}
-
 // locked runs f in a transaction that holds the store's own row, and commits what f adds to the batch.
-func (db *DB) locked(ctx context.Context, f func(context.Context, *conn, *batch) error) error {
-	return db.call(ctx, func(ctx context.Context, c *conn) error {
+func (db *DB) locked(ctx context.Context, what string, f func(context.Context, *conn, *batch) error) error {
+	return db.call(ctx, what, func(ctx context.Context, c *conn) error {
 		begin := db.batch()
 		begin.Queue(lockStore)
 		if err := c.SendBatch(ctx, &begin.Batch).Close(); err != nil {
@@ -130,5 +117,48 @@ func (db *DB) locked(ctx context.Context, f func(context.Context, *conn, *batch)
 
 // Ready implements [ports.Store].
 func (db *DB) Ready(ctx context.Context) error {
-	return db.write(ctx, func(b *batch) { b.Queue(`UPDATE store SET version = version WHERE id = 1`) })
+	return db.write(ctx, "write to the store", func(b *batch) { b.Queue(`UPDATE store SET version = version WHERE id = 1`) })
+}
+
+// A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, each
+// node has a copy of what belongs to no provider alone, and the acts stay where they are.
+var (
+	copied = []string{"store", "providers", "courses", "api_keys", "sandbox_records"}
+	spread = []string{"checkouts", "agreements", "documents", "jobs", "moments"} // the others beside the first
+)
+
+const (
+	isDistributed = `SELECT count(*) > 0 FROM pg_dist_partition WHERE logicalrelid = CAST($1 AS regclass)`
+	copyTable     = `SELECT create_reference_table(CAST($1 AS regclass))`
+	spreadTable   = `SELECT create_distributed_table(CAST($1 AS regclass), 'provider_code', colocate_with => $2)`
+)
+
+// distributeTimeout is longer than any store takes.
+const distributeTimeout = 24 * time.Hour
+
+var errNoCitus = errors.New("the server has no Citus: the store stays on one node")
+
+// Distribute spreads the store, empty or filled, over the nodes of the server's Citus cluster: all of it or nothing. Nobody may use the
+// store meanwhile. It does nothing if the store is distributed already.
+func (db *DB) Distribute(ctx context.Context) error {
+	return db.locked(ctx, "distribute the store", func(ctx context.Context, c *conn, b *batch) error {
+		done, err := one(ctx, c, itself[value[bool]], isDistributed, spread[0])
+		switch {
+		case is(err, noTable):
+			return errNoCitus
+		case err != nil || done.V:
+			return err
+		}
+		b.timeout = distributeTimeout
+		b.Queue(`SELECT set_config('statement_timeout', '0', true)`)
+		for _, table := range copied {
+			b.Queue(copyTable, table)
+		}
+		beside := "none"
+		for _, table := range spread {
+			b.Queue(spreadTable, table, beside)
+			beside = spread[0]
+		}
+		return nil
+	})
 }

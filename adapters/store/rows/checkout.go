@@ -2,9 +2,11 @@ package rows
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/ports"
@@ -75,11 +77,8 @@ func (r Checkout) Checkout() (checkout.Checkout, error) {
 	return r.domainCheckout, r.result("checkout", r.ID)
 }
 
-// ErrStale: the checkout on record has another revision.
-var ErrStale = errors.New("the checkout has another revision")
-
-// Update decides on a checkout until store stores the change, or there is nothing to store. store returns an error wrapping ErrStale if
-// the checkout on record has another revision than known.
+// Update decides on a checkout until store stores the change, or there is nothing to store. store returns an error wrapping ErrNotFound
+// if there is no checkout with the revision of known.
 func Update(known checkout.Checkout, decide ports.Decide, store func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error),
 	read func(id string) (checkout.Checkout, error)) (checkout.Change, []checkout.Lease, error) {
 	for {
@@ -91,7 +90,7 @@ func Update(known checkout.Checkout, decide ports.Decide, store func(known check
 		}
 		if change.Changes() {
 			change = change.Numbered(known)
-			if leases, err := store(known, change); !errors.Is(err, ErrStale) {
+			if leases, err := store(known, change); !errors.Is(err, ports.ErrNotFound) {
 				return change, leases, err
 			}
 		}
@@ -103,44 +102,43 @@ func Update(known checkout.Checkout, decide ports.Decide, store func(known check
 	}
 }
 
-// Hit is a checkout that an operator asked for: the columns of a checkout, then since when it is a hit in milliseconds, and why.
+// Hit is a checkout that an operator asked for.
 type Hit struct {
 	Checkout
-	sinceMS int64
-	reason  string
+	hit checkout.Hit
 }
 
-// Fields returns the fields of CheckoutColumns, since and reason.
-func (r *Hit) Fields() []any { return append(r.Checkout.Fields(), &r.sinceMS, &r.reason) }
+// Fields returns the fields of CheckoutColumns, since when it is a hit, and the reason.
+func (r *Hit) Fields() []any {
+	return append(r.Checkout.Fields(), (*millis)(&r.hit.Since), &r.hit.Reason)
+}
 
 // Hit returns the hit of the row.
-func (r Hit) Hit() (checkout.Hit, error) {
-	c, err := r.Checkout.Checkout()
-	return checkout.Hit{Checkout: c, Since: Time(r.sinceMS), Reason: r.reason}, err
+func (r Hit) Hit() (hit checkout.Hit, err error) {
+	r.hit.Checkout, err = r.Checkout.Checkout()
+	return r.hit, err
 }
 
-// TroubleCount is the number of checkouts of a provider with a trouble: the code of the provider, the number, and since when in milliseconds.
-type TroubleCount struct {
-	provider       string
-	count, sinceMS int64
-}
+// TroubleCount is the number of checkouts of a provider with a trouble.
+type TroubleCount struct{ checkout.TroubleCount }
 
-// Fields returns the fields of the columns.
-func (r *TroubleCount) Fields() []any { return []any{&r.provider, &r.count, &r.sinceMS} }
+// Fields returns the fields of the provider, the number, and since when the first has it.
+func (r *TroubleCount) Fields() []any { return []any{&r.ProviderCode, &r.Count, (*millis)(&r.Oldest)} }
 
 // Of returns the count of a trouble.
 func (r TroubleCount) Of(t checkout.Trouble) checkout.TroubleCount {
-	return checkout.TroubleCount{Trouble: t, ProviderCode: r.provider, Count: int(r.count), Oldest: Time(r.sinceMS)}
+	r.Trouble = t
+	return r.TroubleCount
 }
 
-// Kept is a checkout that retention looks at: the columns id, status, created_ms and erased_ms, and whether it has old jobs.
+// Kept is a checkout that retention looks at.
 type Kept struct {
 	id, status          string
 	createdMS, erasedMS int64
 	hasOldJobs          bool
 }
 
-// Fields returns the fields of the columns.
+// Fields returns the fields of id, status, created_ms and erased_ms, and whether it has old jobs.
 func (r *Kept) Fields() []any {
 	return []any{&r.id, &r.status, &r.createdMS, &r.erasedMS, &r.hasOldJobs}
 }
@@ -165,4 +163,52 @@ func Old(page []Kept, limit int, confirmed, open time.Time) (ids, withOldJobs []
 		}
 	}
 	return ids, withOldJobs, next
+}
+
+// The columns of the tables agreements and documents.
+const (
+	AgreementColumns = `provider_code, checkout_id, number, facts`
+	DocumentColumns  = `provider_code, checkout_id, sha256, bytes`
+)
+
+// Agreement is a row of the table agreements. The facts are the agreement as JSON.
+type Agreement struct{ ProviderCode, CheckoutID, Number, Facts string }
+
+// Fields returns the fields of AgreementColumns.
+func (r *Agreement) Fields() []any { return []any{&r.ProviderCode, &r.CheckoutID, &r.Number, &r.Facts} }
+
+// OfAgreement returns the row of the agreement of a checkout. Its times are as they come back.
+func OfAgreement(provider, checkoutID string, a agreement.Agreement) Agreement {
+	truncate(&a.AcceptedAt, &a.DirectDebit.AuthorisedAt, &a.DirectDebit.Consent.At)
+	return Agreement{ProviderCode: provider, CheckoutID: checkoutID, Number: a.Number, Facts: string(a.Facts())}
+}
+
+// Agreement returns the agreement of the row.
+func (r Agreement) Agreement() (a agreement.Agreement, err error) {
+	if a, err = agreement.ParseFacts([]byte(r.Facts)); err != nil {
+		return a, fmt.Errorf("agreement %s: %w", r.Number, err)
+	}
+	return a, nil
+}
+
+// Document is a row of the table documents.
+type Document struct {
+	ProviderCode, CheckoutID string
+	document                 agreement.Document
+	parser
+}
+
+// Fields returns the fields of DocumentColumns.
+func (r *Document) Fields() []any {
+	return []any{&r.ProviderCode, &r.CheckoutID, hash{&r.parser, &r.document.SHA256}, (*blob)(&r.document.Bytes)}
+}
+
+// OfDocument returns the row of the document of a checkout's agreement.
+func OfDocument(provider, checkoutID string, d agreement.Document) Document {
+	return Document{ProviderCode: provider, CheckoutID: checkoutID, document: d}
+}
+
+// Document returns the document of the row.
+func (r Document) Document() (agreement.Document, error) {
+	return r.document, r.result("document of checkout", r.CheckoutID)
 }

@@ -18,20 +18,12 @@ const (
 
 // Job is a row of the table jobs, without the column entered, the order in which jobs enter, which is the store's own.
 type Job struct {
-	domainJob           // as it entered, but without Due and Unsent
-	DueMS         int64 // of the next attempt; 0: at once
-	State         checkout.JobState
-	Again         bool // armed since it was leased
-	Token         int64
-	LeasedUntilMS int64 // 0 where the latest lease was settled or given back
-	Attempts      int
-	Cursor        string
-	Failure       checkout.Failure
-	Receipt       string
-	SettledMS     int64
+	checkout.JobRecord       // without a Cursor and Due, as Record has them
+	DueMS              int64 // of the next attempt; 0: at once
+	Again              bool  // armed since it was leased
+	Token              int64
+	LeasedUntilMS      int64 // 0 where the latest lease was settled or given back
 }
-
-type domainJob = checkout.Job
 
 // UpdateFields returns the fields of JobStateColumns.
 func (r *Job) UpdateFields() []any { return r.Fields()[4:] }
@@ -39,36 +31,34 @@ func (r *Job) UpdateFields() []any { return r.Fields()[4:] }
 // Fields returns the fields of JobColumns.
 func (r *Job) Fields() []any {
 	return []any{&r.ProviderCode, &r.CheckoutID, &r.ID, (*string)(&r.Kind), &r.Position, &r.RequestID, &r.Name, (*blob)(&r.Body), &r.Try,
-		(*millis)(&r.CreatedAt), &r.DueMS, (*string)(&r.State), &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Cursor,
-		(*millis)(&r.Failure.At), &r.Failure.Reason, &r.Receipt, &r.SettledMS}
+		(*millis)(&r.CreatedAt), &r.DueMS, (*string)(&r.State), &r.Again, &r.Token, &r.LeasedUntilMS, &r.Attempts, &r.Progress,
+		(*millis)(&r.Failure.At), &r.Failure.Reason, &r.Receipt, (*millis)(&r.SettledAt)}
 }
 
 // OfJob returns the row of a job that enters at a time of the store's clock.
 func OfJob(j checkout.Job, now time.Time) Job {
-	r := Job{domainJob: j, State: checkout.JobPending}
-	r.Due, r.Unsent = time.Time{}, false
+	r := Job{JobRecord: checkout.JobRecord{Job: j, State: checkout.JobPending}}
+	r.Job.Due, r.Job.Unsent = time.Time{}, false
 	if !j.Due.IsZero() {
 		r.DueMS = Millis(now.Add(j.Due.Sub(j.CreatedAt)))
 	}
 	if j.Unsent {
-		r.State, r.SettledMS = checkout.JobDropped, Millis(now)
+		r.State, r.SettledAt = checkout.JobDropped, now
 	}
 	return r
 }
 
 // Record returns the job of the row and its state.
 func (r Job) Record() (checkout.JobRecord, error) {
-	record := checkout.JobRecord{Job: r.domainJob, State: r.State, Attempts: r.Attempts, Progress: r.Cursor,
-		SettledAt: Time(r.SettledMS), Receipt: r.Receipt, Failure: r.Failure}
-	if record.State == checkout.JobPending {
-		record.Due = Time(max(r.DueMS, r.LeasedUntilMS))
+	if r.State == checkout.JobPending {
+		r.JobRecord.Due = Time(max(r.DueMS, r.LeasedUntilMS))
 	}
-	return record, nil
+	return r.JobRecord, nil
 }
 
 // Lease returns the lease that follows the latest one of the row.
 func (r Job) Lease(length time.Duration) checkout.Lease {
-	return checkout.Lease{Job: r.domainJob, Token: r.Token + 1, Attempts: r.Attempts, Cursor: r.Cursor, For: length}
+	return checkout.Lease{Job: r.Job, Token: r.Token + 1, Attempts: r.Attempts, Cursor: r.Progress, For: length}
 }
 
 // LeaseAt leases the row at a time.
@@ -89,31 +79,30 @@ func (r *Job) Arm(given Job) {
 	case r.State == checkout.JobPending:
 		r.DueMS = min(r.DueMS, given.DueMS)
 	case r.Kind.Queued():
-		r.DueMS, r.SettledMS = given.DueMS, 0
+		r.DueMS, r.SettledAt = given.DueMS, time.Time{}
 	default:
-		given.Token, given.Cursor, given.LeasedUntilMS = r.Token, r.Cursor, r.LeasedUntilMS
+		given.Token, given.Progress, given.LeasedUntilMS = r.Token, r.Progress, r.LeasedUntilMS
 		*r = given
 	}
 	r.State, r.Again = checkout.JobPending, !r.Kind.Queued()
 }
 
-// Retries reports whether an operator may retry the job.
-func (r *Job) Retries() bool { return checkout.JobRecord{State: r.State}.Retries() }
-
-// Backlog is the pending jobs of a kind: the kind, the number of all and of the failing ones, and when the first was created.
+// Backlog is the pending jobs of a kind.
 type Backlog struct {
-	kind                       string
-	waiting, failing, oldestMS int64
+	kind checkout.JobKind
+	checkout.Backlog
 }
 
-// Fields returns the fields of the columns.
-func (r *Backlog) Fields() []any { return []any{&r.kind, &r.waiting, &r.failing, &r.oldestMS} }
+// Fields returns the fields of the kind, the number of all and of the failing jobs, and when the first was created.
+func (r *Backlog) Fields() []any {
+	return []any{(*string)(&r.kind), &r.Waiting, &r.Failing, (*millis)(&r.Oldest)}
+}
 
 // Backlogs returns the backlogs of the rows.
 func Backlogs(list []Backlog) map[checkout.JobKind]checkout.Backlog {
 	of := map[checkout.JobKind]checkout.Backlog{}
 	for _, r := range list {
-		of[checkout.JobKind(r.kind)] = checkout.Backlog{Waiting: int(r.waiting), Failing: int(r.failing), Oldest: Time(r.oldestMS)}
+		of[r.kind] = r.Backlog
 	}
 	return of
 }

@@ -23,8 +23,6 @@ func (s *stamp) Fields() []any { return []any{&s.environment, &s.fingerprint} }
 const (
 	selectStamp = `SELECT environment, secret_fingerprint FROM store`
 	updateStamp = `UPDATE store SET environment = ?, secret_fingerprint = ?`
-
-	updateSecrets = `UPDATE providers SET webhook_secret = ? WHERE code = ?`
 )
 
 // authorize grants the request to open the store, and records it.
@@ -33,32 +31,18 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 		s, _ := first[stamp](t, selectStamp)
 		was := secrets.Stamp{Environment: catalogue.Environment(s.environment), Fingerprint: s.fingerprint}
 		grant, err := request.Authorize(was, func(isNew bool) ([]byte, error) { return ownSecret(db.path+secretSuffix, isNew, request.Rand) })
+		if err == nil {
+			db.environment, db.secrets, db.encrypter = grant.Stamp.Environment, grant.Secrets, grant.Encrypter
+			if grant.Reencrypt {
+				err = db.replace(ctx, t, rows.Unchanged)
+			}
+		}
 		if err != nil {
 			t.fail(err)
-			return
-		}
-		db.environment, db.secrets, db.encrypter = grant.Stamp.Environment, grant.Secrets, grant.Encrypter
-		if grant.Reencrypt {
-			db.reencrypt(ctx, t)
-		}
-		if grant.Stamp != was {
+		} else if grant.Stamp != was {
 			t.exec(updateStamp, string(grant.Stamp.Environment), grant.Stamp.Fingerprint)
 		}
 	})
-}
-
-// reencrypt encrypts the webhook secrets under the first secret.
-func (db *DB) reencrypt(ctx context.Context, t *tx) {
-	list, err := all(ctx, t.conn, db.provider, selectProviders)
-	for _, p := range list {
-		r, encryptErr := rows.OfProvider(p, db.encrypter)
-		if err = errors.Join(err, encryptErr); err == nil {
-			t.exec(updateSecrets, r.WebhookSecret, p.Code)
-		}
-	}
-	if err != nil {
-		t.fail(err)
-	}
 }
 
 // secretSuffix follows the name of the store in the name of its own secret.

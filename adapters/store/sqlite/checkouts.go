@@ -58,9 +58,7 @@ func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold 
 		row, now := rows.OfCheckout(change.Next), db.now()
 		args := append(rows.Values(row.UpdateFields()), known.ProviderCode, known.ID, known.Revision)
 		err = db.write(ctx, "update checkout "+known.ID, func(t *tx) {
-			if t.exec(updateCheckout, args...) == 0 {
-				t.fail(rows.ErrStale)
-			}
+			t.mustExec(updateCheckout, args...)
 			leases = t.change(change, false, now, hold)
 			if change.Next.Erased() && !known.Erased() {
 				t.erase(known.ProviderCode, known.ID)

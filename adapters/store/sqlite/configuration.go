@@ -73,26 +73,33 @@ func (db *DB) configurations(ctx context.Context, c *conn) ([]catalogue.Configur
 func (db *DB) ReplaceProviders(ctx context.Context,
 	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
 	return db.do(ctx, false, func(t *tx) {
-		before, err := db.configurations(ctx, t.conn)
-		if err != nil {
-			t.fail(err)
-			return
-		}
-		after, acts, err := decide(before)
-		if err != nil {
-			t.fail(err)
-			return
-		}
-		providers, courses, err := rows.OfConfigurations(after, db.encrypter)
-		if err != nil {
+		if err := db.replace(ctx, t, decide); err != nil {
 			t.fail(err)
 		}
-		t.exec(deleteCourses)
-		t.exec(deleteProviders)
-		insert(t, insertProvider, providers...)
-		insert(t, insertCourse, courses...)
-		t.record(acts...)
 	})
+}
+
+// replace replaces all configurations, and encrypts the webhook secrets anew.
+func (db *DB) replace(ctx context.Context, t *tx,
+	decide func([]catalogue.Configuration) ([]catalogue.Configuration, []checkout.Act, error)) error {
+	before, err := db.configurations(ctx, t.conn)
+	if err != nil {
+		return err
+	}
+	after, acts, err := decide(before)
+	if err != nil {
+		return err
+	}
+	providers, courses, err := rows.OfConfigurations(after, db.encrypter)
+	if err != nil {
+		return err
+	}
+	t.exec(deleteCourses)
+	t.exec(deleteProviders)
+	insert(t, insertProvider, providers...)
+	insert(t, insertCourse, courses...)
+	t.record(acts...)
+	return nil
 }
 
 // record stores acts.

@@ -146,7 +146,7 @@ func (db *DB) openReadOnly(ctx context.Context, _ Options) error {
 	}
 	db.readers = newReaders(p, mode)
 	return db.read(ctx, func(c *conn) error {
-		if err := checkHeader(ctx, c); err != nil {
+		if _, err := one(ctx, c, header.check, selectHeader); err != nil {
 			return err
 		}
 		s, err := one(ctx, c, itself[stamp], selectStamp)
@@ -177,7 +177,7 @@ const (
 func setUp(ctx context.Context, c *conn) error {
 	f, err := one(ctx, c, itself[header], selectHeader)
 	if err == nil && f != (header{size: f.size}) {
-		err = f.check()
+		_, err = f.check()
 	}
 	if err == nil && f.size <= maxCheckedSize {
 		err = checkPages(ctx, c, `PRAGMA quick_check(1)`)
@@ -200,7 +200,7 @@ func setUp(ctx context.Context, c *conn) error {
 	if err == nil && f.tables == 0 {
 		_, err = c.exec(schema)
 	} else if err == nil {
-		err = f.check()
+		_, err = f.check()
 	}
 	if err == nil {
 		_, err = c.exec(commit)
@@ -217,22 +217,14 @@ const selectHeader = `SELECT application_id, user_version, (SELECT count(*) FROM
 	FROM pragma_application_id, pragma_user_version, pragma_page_count, pragma_page_size`
 
 // check returns an error unless the file is a store of this program.
-func (h header) check() error {
+func (h header) check() (_ header, err error) {
 	switch {
 	case h.application != applicationID:
-		return errors.New("a file that is not of Provider Checkout")
+		err = errors.New("a file that is not of Provider Checkout")
 	case h.version != schemaVersion:
-		return fmt.Errorf("its schema has version %d, and this program has version %d: use the program that made it", h.version, schemaVersion)
+		err = fmt.Errorf("its schema has version %d, and this program has version %d: use the program that made it", h.version, schemaVersion)
 	}
-	return nil
-}
-
-func checkHeader(ctx context.Context, c *conn) error {
-	f, err := one(ctx, c, itself[header], selectHeader)
-	if err == nil {
-		err = f.check()
-	}
-	return err
+	return h, err
 }
 
 // ErrDamaged is wrapped by errors about a damaged file.

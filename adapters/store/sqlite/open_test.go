@@ -302,16 +302,6 @@ func TestABackupIsACompleteStore(t *testing.T) {
 	if entries, _ := os.ReadDir(folder); err != nil || info.Mode() != 0o600 || len(entries) != 1 {
 		t.Errorf("the copy is %v, %v, beside %v", info, err, entries)
 	}
-	before, _ := os.ReadFile(out)
-	if err := Backup(t.Context(), path, out); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("Backup over a file: %v, want ErrExist", err)
-	}
-	if err := Backup(t.Context(), path+".none", filepath.Join(folder, "other.db")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Backup of no store: %v, want ErrNotExist", err)
-	}
-	if after, _ := os.ReadFile(out); !bytes.Equal(after, before) {
-		t.Error("the copy was changed")
-	}
 	restored := open(t, out, Options{Secrets: [][]byte{secret('a')}})
 	hasKey(t, restored, k)
 	if list, err := restored.Keys(t.Context()); err != nil || len(list) != 1 {
@@ -384,15 +374,4 @@ func limitPages(t *testing.T, db *DB, pages string) {
 		_, err := c.exec(`PRAGMA max_page_count = ` + pages)
 		return err
 	}))
-}
-
-func TestAWriteThatDoesNotFitIsBusy(t *testing.T) {
-	db := open(t, file(t), Options{})
-	keep := func() error { return db.KeepSandboxRecord(t.Context(), "large", make([]byte, 1<<20)) }
-	limitPages(t, db, "1")
-	if err := keep(); !errors.Is(err, ports.ErrBusy) {
-		t.Errorf("a write that does not fit: got error %v, want ErrBusy", err)
-	}
-	limitPages(t, db, "1000000")
-	must(t, keep(), db.Ready(t.Context()))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
@@ -38,10 +40,9 @@ const (
 		WHERE entered = ?1 AND state = 'pending' AND token = ?3 AND due_ms = ?4 AND leased_until_ms = ?5
 			AND (?6 = 0 OR NOT EXISTS (SELECT 1 FROM jobs AS e WHERE e.provider_code = j.provider_code AND e.checkout_id = j.checkout_id
 				AND +e.kind = j.kind AND +e.state = 'pending' AND e.position < j.position))`
-	extend = `UPDATE jobs SET leased_until_ms = ?
-		WHERE provider_code = ? AND checkout_id = ? AND id = ? AND token = ? AND state = 'pending'`
-	giveBack = `UPDATE jobs SET leased_until_ms = 0, due_ms = 0
-		WHERE provider_code = ? AND checkout_id = ? AND id = ? AND token = ? AND state = 'pending'`
+	// extend takes the key and the token, and the end of the lease, which is 0 for a job that is given back.
+	extend = `UPDATE jobs SET leased_until_ms = ?5, due_ms = iif(?5 = 0, 0, due_ms)
+		WHERE provider_code = ?1 AND checkout_id = ?2 AND id = ?3 AND token = ?4 AND state = 'pending'`
 	// settle takes the key and the token, the state, the time due, the time now, attempts, cursor, failure and receipt.
 	settle = `UPDATE jobs SET leased_until_ms = 0,
 			state = iif(again, 'pending', ?5),
@@ -179,32 +180,85 @@ func selectDueJobs(ctx context.Context, c *conn, q checkout.JobQuery, now time.T
 // Extend implements [ports.Queue].
 func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	j, until := l.Job, rows.Millis(db.now().Add(d))
-	return db.hold(ctx, l, func(t *tx) int64 {
-		if d == 0 {
-			return t.exec(giveBack, j.ProviderCode, j.CheckoutID, j.ID, l.Token)
-		}
-		return t.exec(extend, until, j.ProviderCode, j.CheckoutID, j.ID, l.Token)
-	})
-}
-
-// hold writes something of a leased job, or returns ErrNotFound for a lease that was lost, for which a statement changes nothing.
-func (db *DB) hold(ctx context.Context, l checkout.Lease, run func(*tx) (changed int64)) error {
-	return db.write(ctx, fmt.Sprintf("job %s with token %d", l.Job.ID, l.Token), func(t *tx) {
-		if run(t) == 0 {
-			t.fail(ports.ErrNotFound)
-		}
-	})
+	if d == 0 {
+		until = 0
+	}
+	return db.write(ctx, held(l), func(t *tx) { t.mustExec(extend, j.ProviderCode, j.CheckoutID, j.ID, l.Token, until) })
 }
 
 // Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	now, j := db.now(), l.Job
-	return db.hold(ctx, l, func(t *tx) int64 {
-		changed := t.exec(settle, j.ProviderCode, j.CheckoutID, j.ID, l.Token, string(o.State), rows.Millis(now.Add(o.Pause)), rows.Millis(now),
+	return db.write(ctx, held(l), func(t *tx) {
+		t.mustExec(settle, j.ProviderCode, j.CheckoutID, j.ID, l.Token, string(o.State), rows.Millis(now.Add(o.Pause)), rows.Millis(now),
 			o.Attempts, o.Cursor, rows.Millis(o.Failure.At), o.Failure.Reason, o.Receipt)
-		if changed > 0 {
-			insert(t, noteMoment, rows.OfOutcome(j, o)...)
-		}
-		return changed
+		insert(t, noteMoment, rows.OfOutcome(j, o)...)
 	})
+}
+
+// held names a lease in errors.
+func held(l checkout.Lease) string { return fmt.Sprintf("job %s with token %d", l.Job.ID, l.Token) }
+
+// admitted takes a filter: id, kinds as JSON, state, provider, checkout and time, where an empty value admits every job.
+const admitted = ` (?1 = '' OR id = ?1) AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2))) AND (?3 = '' OR state = ?3)
+	AND (?4 = '' OR provider_code = ?4) AND (?5 = '' OR checkout_id = ?5) AND created_ms >= ?6 `
+
+const newestFirst = ` ORDER BY created_ms DESC, position DESC, entered DESC LIMIT ?7`
+
+// The queries for jobs take, behind the filter, a limit, a cursor, and the provider of the checkout. Each has its index.
+const (
+	selectAll  = `SELECT entered, ` + rows.JobColumns + ` FROM jobs WHERE `
+	selectJobs = selectAll + `entered IN (SELECT entered FROM jobs WHERE` + admitted + newestFirst + `)` + newestFirst
+
+	selectJobsOfCheckout = selectAll + `provider_code = ?9 AND checkout_id = ?5 AND` + admitted + newestFirst
+	selectPendingJobs    = selectAll + `state = 'pending' AND` + admitted + newestFirst
+	selectFailedJobs     = selectAll + `state = 'failed' AND` + admitted + newestFirst
+	selectQueuedJob      = selectAll + `entered IN (SELECT entered FROM jobs WHERE id = ?1 AND state <> 'pending' AND kind IN ('deliver', 'notify')
+		UNION ALL SELECT entered FROM jobs WHERE id = ?1 AND state = 'pending') AND` + admitted + newestFirst
+	selectEventsAfter = selectAll + `provider_code = ?4 AND kind = 'deliver' AND entered > ?8 AND` + admitted + `ORDER BY entered LIMIT ?7`
+
+	selectBacklog = `SELECT kind, count(*), sum(failed_ms <> 0 OR failure <> ''), min(created_ms) FROM jobs WHERE state = 'pending' GROUP BY kind`
+)
+
+// Jobs implements [ports.Queue]. The cursor of a job is its column entered.
+func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
+	after := int64(-1)
+	if f.After != nil && *f.After != "" {
+		n, err := strconv.ParseUint(string(*f.After), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("cursor: %w", ports.ErrNotFound)
+		}
+		after = int64(n)
+	}
+	return list(ctx, db, "jobs", func(j due) (checkout.JobRecord, error) {
+		record, err := j.Record()
+		if f.After != nil {
+			record.Cursor = checkout.Cursor(strconv.FormatInt(j.entered, 10))
+		}
+		return record, err
+	}, jobQuery(f), f.ID, jsonList(f.Kinds), string(f.State), f.ProviderCode, f.CheckoutID, since(f.Since), limit, after,
+		checkout.ProviderOf(f.CheckoutID))
+}
+
+// jobQuery returns the query with the index for a filter.
+func jobQuery(f checkout.JobFilter) string {
+	switch {
+	case f.After != nil:
+		return selectEventsAfter
+	case f.CheckoutID != "":
+		return selectJobsOfCheckout
+	case strings.HasPrefix(f.ID, "evt_"), strings.HasPrefix(f.ID, "ntc_"):
+		return selectQueuedJob
+	case f.State == checkout.JobPending:
+		return selectPendingJobs
+	case f.State == checkout.JobFailed:
+		return selectFailedJobs
+	}
+	return selectJobs
+}
+
+// Backlog implements [ports.Queue].
+func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
+	found, err := list(ctx, db, "backlog", itself[rows.Backlog], selectBacklog)
+	return rows.Backlogs(found), err
 }

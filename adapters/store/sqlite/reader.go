@@ -87,17 +87,6 @@ func wrap(err error, what string) error {
 	return nil
 }
 
-// snapshot is read with the store as it is at one time.
-func (db *DB) snapshot(ctx context.Context, f func(*conn) error) error {
-	return db.read(ctx, func(c *conn) error {
-		if _, err := c.exec(`BEGIN`); err != nil {
-			return err
-		}
-		defer c.exec(rollback) // it wrote nothing
-		return f(c)
-	})
-}
-
 // close waits for the reads under way, and closes the connections.
 func (r *readers) close() error {
 	if r == nil {

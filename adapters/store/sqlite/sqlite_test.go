@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/storetest"
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -67,3 +68,5 @@ func execute(t testing.TB, path, statement string, args ...any) {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
+
+func TestMain(m *testing.M) { testlevel.Main(m, 25) }

@@ -159,6 +159,13 @@ func (t *tx) exec(text string, args ...any) (changed int64) {
 	return changed
 }
 
+// mustExec is exec, or ErrNotFound for a statement that changes no row.
+func (t *tx) mustExec(text string, args ...any) {
+	if t.exec(text, args...) == 0 {
+		t.fail(ports.ErrNotFound)
+	}
+}
+
 // insert runs a statement with the columns of each row.
 func insert[R any, P row[R]](t *tx, text string, rows ...R) {
 	for _, r := range rows {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -209,16 +208,4 @@ func TestReadyWritesToTheDisk(t *testing.T) {
 	if after := logged(); after <= before {
 		t.Errorf("the log has %d bytes after %d: nothing was written", after, before)
 	}
-}
-
-func TestAScrubEmptiesTheLog(t *testing.T) {
-	path := file(t)
-	db := open(t, path, Options{})
-	must(t, db.KeepSandboxRecord(t.Context(), "name", []byte("Ngāta, Māia")), db.DropSandboxRecords(t.Context(), "name"), db.Scrub(t.Context()))
-	for _, suffix := range []string{"", "-wal"} {
-		if text, err := os.ReadFile(path + suffix); err != nil || strings.Contains(string(text), "Ngāta, Māia") {
-			t.Errorf("store%s has the data, or %v", suffix, err)
-		}
-	}
-	addKey(t, db, "one")
 }
