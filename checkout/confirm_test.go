@@ -59,29 +59,6 @@ func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
 		Document: &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf}}
 }
 
-// What a confirm must send is held by TestRequestsNameTheirOwnFields.
-func TestConfirmWantsWhatItSaysToBeTrue(t *testing.T) {
-	tests := []struct {
-		name  string
-		send  func(*checkout.Confirm)
-		field string
-	}{
-		{"as it should be", func(c *checkout.Confirm) {}, ""},
-		{"other payment method", func(c *checkout.Confirm) { c.PaymentMethod = checkout.Some("card") }, "payment.payment_method"},
-		{"deposit not confirmed", func(c *checkout.Confirm) { c.DepositConfirmed = checkout.Some(false) }, "payment.deposit_confirmed"},
-		{"plan not accepted", func(c *checkout.Confirm) { c.PaymentPlanAccepted = checkout.Some(false) }, "declarations.payment_plan_accepted"},
-		{"information not confirmed", func(c *checkout.Confirm) { c.InformationConfirmed = checkout.Some(false) }, "declarations.information_confirmed"},
-		{"privacy consent not accepted", func(c *checkout.Confirm) { c.PrivacyConsentAccepted = checkout.Some(false) }, "declarations.privacy_consent_accepted"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, c := ready(t)
-			tt.send(&c)
-			expectFault(t, c.Check(), checkout.CodeValidation, tt.field)
-		})
-	}
-}
-
 func TestDecideConfirmLeavesNothingOut(t *testing.T) {
 	stored, cmd := ready(t)
 	done := prepared(stored, cmd)
@@ -184,36 +161,10 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-func TestWithoutAPDFThereIsNoAgreementGenerated(t *testing.T) {
-	stored, cmd := ready(t)
-	done := prepared(stored, cmd)
-	done.Document = nil
-	change, err := cmd.Decide(stored, latest, done)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if names := eventNames(change); !slices.Equal(names, []events.Name{events.CheckoutConfirmed}) ||
-		change.Next.Confirmation.PDFGenerated() || change.Agreement == nil {
-		t.Errorf("events %q, confirmation %+v", names, change.Next.Confirmation)
-	}
-}
-
 func TestATokenThatCannotBeDerivedMatchesNothing(t *testing.T) {
 	stored, cmd := ready(t)
 	cmd.Token = checkout.Some("")
 	expectFault(t, cmd.Match(stored, catalogue.Sandbox, ""), checkout.CodeConflict, "checkout.checkout_token")
-}
-
-func TestADecisionLeavesTheStateAsItWas(t *testing.T) {
-	stored, cmd := ready(t)
-	if _, err := cmd.Decide(stored, latest, prepared(stored, cmd)); err != nil {
-		t.Fatal(err)
-	}
-	stored.Renew(keyring(t), noon.Add(8*24*time.Hour), time.Hour, "provider:key", "req_1")
-	stored.Observe(checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: checkout.MandateFailed}, noon)
-	if stored.Status != checkout.SetupRequired || len(stored.Tokens) != 1 || !stored.SetupComplete() {
-		t.Errorf("a decision changed the checkout: %+v", stored)
-	}
 }
 
 // eventNames returns the names of the events of a change.

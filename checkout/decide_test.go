@@ -2,7 +2,6 @@ package checkout_test
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
@@ -413,33 +411,6 @@ func TestDecideAcceptance(t *testing.T) {
 	}
 }
 
-func TestAdmit(t *testing.T) {
-	other, off := usable(), usable()
-	other.Code = "RIMU"
-	off.Active = false
-	var none checkout.Optional[string]
-	for _, tt := range []struct {
-		name  string
-		named checkout.Optional[string]
-		p     *catalogue.Provider
-		code  checkout.Code
-	}{
-		{"the provider of the key", checkout.Some("TUI"), new(usable()), ""},
-		{"no provider in the request", none, new(usable()), ""},
-		{"another provider", checkout.Some("RIMU"), &other, checkout.CodeKeyMismatch},
-		{"in another letter case", checkout.Some("Tui"), new(usable()), checkout.CodeKeyMismatch},
-		{"an empty one", checkout.Some(""), new(usable()), checkout.CodeKeyMismatch},
-		{"no configuration", checkout.Some("TUI"), nil, checkout.CodeProviderNotFound},
-		{"a mismatch goes before a missing configuration", checkout.Some("RIMU"), nil, checkout.CodeKeyMismatch},
-		{"not usable", none, &off, checkout.CodeProviderNotEnabled},
-	} {
-		err := checkout.Admit("TUI", tt.named, tt.p, catalogue.Sandbox)
-		if code, _ := refusalOf(err); code != tt.code || (err != nil) != (tt.code != "") {
-			t.Errorf("%s: Admit = %v, want code %q", tt.name, err, tt.code)
-		}
-	}
-}
-
 func TestAuthenticateDecides(t *testing.T) {
 	_, live := catalogue.NewKey("TUI", catalogue.Sandbox, noon, [32]byte{1})
 	_, foreign := catalogue.NewKey("TUI", catalogue.Production, noon, [32]byte{2})
@@ -487,27 +458,5 @@ func TestTheScheduleFollowsTheAgreedDate(t *testing.T) {
 	}
 	if !slices.Equal(change.Agreement.Schedule, change.Next.Schedule()) {
 		t.Errorf("the agreement has\n%v, the checkout\n%v", change.Agreement.Schedule, change.Next.Schedule())
-	}
-}
-
-func TestEventsOfAConfirmSayWhatWasConcluded(t *testing.T) {
-	stored, cmd := ready(t)
-	done := prepared(stored, cmd)
-	change, err := cmd.Decide(stored, latest, done)
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin := events.Origin{RequestID: "req_2", Environment: "sandbox", CreatedAt: noon}
-	subject := events.Subject{ProviderCode: "TUI", OrderID: "ORDER-1", CheckoutID: stored.ID,
-		OpportunityID: stored.Records(catalogue.Sandbox).OpportunityID}
-	agreementID := stored.AgreementID(catalogue.Sandbox, agreed.Number)
-	for i, want := range []events.Event{
-		events.Confirmed(origin, subject, stored.Records(catalogue.Sandbox).DDAID, agreementID),
-		events.Generated(origin, subject, agreementID, agreed.Number, stored.DocumentID(catalogue.Sandbox, agreed.Number), agreement.Version),
-	} {
-		want.OrderID = "" // which no job needs: the body has it
-		if got := change.Jobs[i].Event(); !reflect.DeepEqual(got, want) {
-			t.Errorf("event %d is\n%s, want\n%s", i, got.Body, want.Body)
-		}
 	}
 }

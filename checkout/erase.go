@@ -40,19 +40,8 @@ var ErrJobsWait = errors.New("the CRM or the processor is still to be told of it
 // ErrToEnd: the checkout has ended, and the processor has yet to end its direct debit, for which the ids are needed.
 var ErrToEnd = errors.New("the processor has yet to end its direct debit")
 
-// StillCollected is the error for an agreement under which payments are still to be collected: its data is erased only if
-// an operator insists.
-type StillCollected struct {
-	Number string
-	Last   money.Date // the day of the last payment
-}
-
-func (e *StillCollected) Error() string {
-	return fmt.Sprintf("payments under agreement %s are collected until %s", e.Number, e.Last)
-}
-
-// Erasable returns nil if no payment and no end needs the personal data on this day, in New Zealand: ErrToEnd or a *StillCollected
-// otherwise. A pending job of kind JobSync or JobEnd needs it too.
+// Erasable returns nil if no payment and no end needs the personal data on this day, in New Zealand. The error is ErrToEnd, or says until
+// when payments are collected. A pending job of kind JobSync or JobEnd needs the data too.
 func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 	switch {
 	case c.ToEnd():
@@ -61,7 +50,7 @@ func (c Checkout) Erasable(today money.Date, zone *time.Location) error {
 		return nil
 	}
 	if last := c.lastCollection(zone); !last.Before(today) {
-		return &StillCollected{c.Confirmation.AgreementNumber, last}
+		return fmt.Errorf("payments under agreement %s are collected until %s", c.Confirmation.AgreementNumber, last)
 	}
 	return nil
 }

@@ -93,40 +93,6 @@ func erasedBefore(t *testing.T) (open, confirmed checkout.Checkout, cmd checkout
 	return c.Erase(noon, checkout.ActorService, nil).Next, change.Next.Erase(noon, checkout.ActorService, nil).Next, cmd
 }
 
-func TestWhatAnErasedCheckoutAnswers(t *testing.T) {
-	open, confirmed, cmd := erasedBefore(t)
-	create := parseCreate(t, legacyBody)
-	decide := func(stored checkout.Checkout) error {
-		_, err := create.Decide(checkout.Facts{Mode: catalogue.Legacy, ByOrder: &stored})
-		return err
-	}
-	if err := decide(open); codeOf(err) != checkout.CodeErased {
-		t.Errorf("a replay of an open one: %v, want %s", err, checkout.CodeErased)
-	}
-	other := open
-	other.Intent.CourseName = "Other"
-	if err := decide(other); codeOf(err) != checkout.CodeIntentConflict {
-		t.Errorf("a create with another intent: %v, want %s", err, checkout.CodeIntentConflict)
-	}
-	if err := decide(confirmed); err != nil {
-		t.Errorf("a replay of a confirmed one: %v", err)
-	}
-	if err := cmd.Match(open, catalogue.Sandbox, latest); codeOf(err) != checkout.CodeErased {
-		t.Errorf("a confirm of an open one: %v, want %s", err, checkout.CodeErased)
-	}
-	if err := cmd.Match(confirmed, catalogue.Sandbox, ""); !errors.Is(err, checkout.ErrAlreadyConfirmed) {
-		t.Errorf("a confirm of a confirmed one: %v, want %v", err, checkout.ErrAlreadyConfirmed)
-	}
-	if open.Available() == nil || confirmed.Available() != nil {
-		t.Errorf("polls: %v and %v, want a refusal of the open one only", open.Available(), confirmed.Available())
-	}
-	for _, c := range []checkout.Checkout{open, confirmed} {
-		if page := c.Page(facts(usable(), noon)); page != checkout.PageExpired {
-			t.Errorf("page %q, want %q", page, checkout.PageExpired)
-		}
-	}
-}
-
 // A call that was under way when the data was erased brings nothing back.
 func TestNothingComesBackAfterAnErasure(t *testing.T) {
 	open, confirmed, _ := erasedBefore(t)
@@ -143,11 +109,6 @@ func TestNothingComesBackAfterAnErasure(t *testing.T) {
 			}
 		}
 	}
-}
-
-func codeOf(err error) checkout.Code {
-	code, _ := refusalOf(err)
-	return code
 }
 
 // zone is that of New Zealand at a day without daylight saving.

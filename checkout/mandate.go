@@ -1,6 +1,66 @@
 package checkout
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MandateStatus is the processor's word for the direct debit mandate. Other words are stored
+// unchanged; a checkout with such a mandate cannot be confirmed.
+type MandateStatus string
+
+const (
+	MandateNone              MandateStatus = "" // there is no mandate yet
+	MandatePendingSubmission MandateStatus = "pending_submission"
+	MandateSubmitted         MandateStatus = "submitted"
+	MandateActive            MandateStatus = "active"
+	MandateFailed            MandateStatus = "failed"
+	MandateCancelled         MandateStatus = "cancelled"
+	MandateExpired           MandateStatus = "expired"
+	MandateBlocked           MandateStatus = "blocked"
+)
+
+// Dead reports whether nothing can be collected under the mandate any more.
+func (m MandateStatus) Dead() bool {
+	switch m {
+	case MandateFailed, MandateCancelled, MandateExpired, MandateBlocked:
+		return true
+	}
+	return false
+}
+
+// Confirmable reports whether a confirm is accepted under the mandate (section 3).
+func (m MandateStatus) Confirmable() bool {
+	switch m {
+	case MandatePendingSubmission, MandateSubmitted, MandateActive:
+		return true
+	}
+	return false
+}
+
+// before reports whether a living mandate has status m before it has status n. A status outside of that order is
+// before no other.
+func (m MandateStatus) before(n MandateStatus) bool {
+	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
+	at := slices.Index(order, m)
+	return at >= 0 && at < slices.Index(order, n)
+}
+
+// mandateReplaced begins the detail of the moment at which the processor has put another mandate in the place of the known one. Whose account
+// it is, the moment does not say: it outlives an erasure.
+const mandateReplaced = "another "
+
+func (o Observation) replaces(known Observation) bool {
+	return known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID
+}
+
+// Replaces reports whether the moment is that of a mandate that the processor has put in the place of another.
+func (m Moment) Replaces() bool {
+	return m.Kind == MomentMandateChanged && strings.HasPrefix(m.Detail, mandateReplaced)
+}
 
 // endings has, by the scheme's code of a reason, what the payer reads of a mandate that has ended for it.
 var endings = map[string]string{
@@ -31,4 +91,71 @@ func (o Observation) Ending() string {
 		return "The payment processor has stopped it."
 	}
 	return "It has expired."
+}
+
+// The payments of a confirmed checkout are owed though its mandate ends. The payer and the CRM are told when it ends, once for each
+// dead status, and the CRM when it is reinstated.
+
+// mandateChanged returns the jobs that report the mandate's status, which follows a known one; nothing unless the checkout is
+// confirmed. The CRM is told of every status, and the payer of a dead one. Where the processor gives no time for a status, its time
+// is the time at which it was seen. A later answer that gives the time of an end leads to no notice.
+func (c Checkout) mandateChanged(known Observation, now time.Time) []Job {
+	m := c.Setup.Mandate
+	if c.Status != Confirmed {
+		return nil
+	}
+	jobs := []Job{c.Job(JobSync, c.Confirmation.RequestID, now, settledSetup)}
+	if m == known.Mandate || !m.Dead() && !known.Mandate.Dead() {
+		return jobs
+	}
+	jobs[0].Due = time.Time{}
+	if m.Dead() && !c.Ended() { // else the notice of the withdrawal tells of it
+		n, at := c.notice(NoticeOfMandateEnd, "", now), cmp.Or(c.Setup.MandateSince, now)
+		n.ID = "ntc_" + hash(c.ID, n.Name, strconv.FormatInt(at.UnixMilli(), 10)) // a mandate reaches one dead status at a time
+		jobs = append(jobs, n)
+	}
+	return jobs
+}
+
+// LastTry is the outcome of a payer's last try to set up the direct debit, where there is to be another. It chooses
+// the words of the setup page and decides nothing.
+type LastTry string
+
+const (
+	TryNone             LastTry = ""                  // no try was made, or it led to a direct debit or still may
+	TryUnfinished       LastTry = "unfinished"        // the payer left the processor's page, closed it or let it expire
+	TryBegun            LastTry = "begun"             // the payer went to the processor, which was not asked since
+	TryUnknown          LastTry = "unknown"           // the processor does not answer: the payer may have finished
+	TryCancelled        LastTry = "cancelled"         // it was cancelled before there was a mandate
+	TryMandateFailed    LastTry = "mandate failed"    // the bank or the processor refused the mandate
+	TryMandateCancelled LastTry = "mandate cancelled" // by the payer or the bank
+	TryMandateBlocked   LastTry = "mandate blocked"   // the processor takes no mandate of this payer or account
+	TryMandateExpired   LastTry = "mandate expired"
+)
+
+// LastTry returns what became of the last try, by what is known of the setup.
+func (s Setup) LastTry() LastTry {
+	switch {
+	case s.BillingRequestID == "", s.complete(), s.Settling():
+		return TryNone
+	case s.Mandate == MandateFailed:
+		return TryMandateFailed
+	case s.Mandate == MandateCancelled:
+		return TryMandateCancelled
+	case s.Mandate == MandateBlocked:
+		return TryMandateBlocked
+	case s.Mandate.Dead():
+		return TryMandateExpired
+	case s.BillingRequest == BillingCancelled:
+		return TryCancelled
+	}
+	return TryUnfinished
+}
+
+// Unanswered returns the last try where the processor was asked and did not answer, so that the record may be behind.
+func (t LastTry) Unanswered() LastTry {
+	if t == TryUnfinished {
+		return TryUnknown
+	}
+	return t
 }

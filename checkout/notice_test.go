@@ -2,10 +2,12 @@ package checkout_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -16,34 +18,6 @@ func begun(t *testing.T) (checkout.Checkout, checkout.Observation) {
 	complete := c.Setup.Observation
 	c.Setup = checkout.Setup{}
 	return c.Begun(1, "BR1", agreement.Consent{}).Next, complete
-}
-
-func TestASetupIsNoticedWhenItIsFirstSeenComplete(t *testing.T) {
-	c, complete := begun(t)
-	if early := c.Observe(observed(checkout.BillingFulfilling, ""), noon); len(notices(early)) != 0 {
-		t.Errorf("a setup that is not complete yet: notices %+v", notices(early))
-	}
-	noMandate := complete
-	noMandate.Mandate = checkout.MandateFailed
-	if dead := c.Observe(noMandate, noon); len(notices(dead)) != 0 {
-		t.Errorf("a setup whose mandate is dead: notices %+v", notices(dead))
-	}
-	done := c.Observe(complete, noon)
-	if len(notices(done)) != 1 {
-		t.Fatalf("notices %+v, want one", notices(done))
-	}
-	n := notices(done)[0]
-	if want := (checkout.Job{ID: n.ID, Kind: checkout.JobNotify, ProviderCode: c.ProviderCode, CheckoutID: c.ID,
-		Name: string(checkout.NoticeOfSetup), Try: 1, CreatedAt: noon}); !reflect.DeepEqual(n, want) || len(n.ID) != 36 {
-		t.Errorf("notice %+v, want %+v", n, want)
-	}
-	active := complete
-	active.Mandate = checkout.MandateActive
-	for _, seen := range []checkout.Observation{complete, active} {
-		if again := done.Next.Observe(seen, noon.Add(time.Hour)); len(notices(again)) != 0 {
-			t.Errorf("seen complete before, now %s: notices %+v", seen.Mandate, notices(again))
-		}
-	}
 }
 
 // A mandate that was cancelled and reinstated is the one of which the payer knows; another try has another.
@@ -131,4 +105,118 @@ func notices(c checkout.Change) (list []checkout.Job) {
 		}
 	}
 	return list
+}
+
+// expiredAt is the end of the link of a checkout that was opened at noon.
+var expiredAt = noon.Add(7 * day)
+
+// asks returns the result of a payer's request for a link behind the first one, and of the requests before.
+func asks(t *testing.T, c checkout.Checkout, at time.Time, sent ...checkout.Job) checkout.Change {
+	t.Helper()
+	var before []checkout.JobRecord
+	for _, j := range sent {
+		before = append(before, checkout.JobRecord{Job: j})
+	}
+	change, _ := c.MailLink(keyring(t), checkout.LinkRequest{RequestID: "req_9", Actor: checkout.ActorPayer, Epoch: 1, Now: at,
+		Lifetime: 7 * day, Notices: before})
+	return change
+}
+
+func TestAPayerGetsALinkByEmailOnce(t *testing.T) {
+	c := openedNow(t).Next
+	first := asks(t, c, expiredAt)
+	if len(notices(first)) != 1 || len(first.Moments) != 1 || first.Moments[0].Kind != checkout.MomentLinkRenewed ||
+		first.Moments[0].Actor != checkout.ActorPayer || first.Moments[0].RequestID != "req_9" {
+		t.Fatalf("asked for a link: %+v, want a notice and a moment", first)
+	}
+	sent := notices(first)[0]
+	if sent.Name != string(checkout.NoticeOfLink) || !sent.CreatedAt.Equal(expiredAt) {
+		t.Errorf("notice %+v", sent)
+	}
+	ring := keyring(t)
+	text := ring.MailedText(first.Next)
+	if id, epoch, ok := ring.Read(text); !ok || id != c.ID || epoch != 2 || first.Next.TokenExpired(2, expiredAt.Add(7*day-1)) {
+		t.Errorf("the link has token %q of epoch %d; want a token of the next epoch that is valid for a week", text, epoch)
+	}
+	if !first.Next.TokenExpired(1, expiredAt) {
+		t.Error("the link that had expired opens again")
+	}
+	if again := asks(t, c, expiredAt.Add(time.Second)); notices(again)[0].ID != sent.ID {
+		t.Errorf("of two requests at once the notices are %s and %s, want one", sent.ID, notices(again)[0].ID)
+	}
+	later := asks(t, first.Next, expiredAt.Add(10*time.Minute), sent)
+	if len(notices(later)) != 1 || notices(later)[0].ID == sent.ID || ring.MailedText(later.Next) != text {
+		t.Errorf("ten minutes later: %+v with the token %q; want another notice of the same link", later, ring.MailedText(later.Next))
+	}
+	if last := asks(t, first.Next, expiredAt.Add(6*day+1), sent); ring.MailedText(last.Next) == text {
+		t.Error("a link with less than a day left is sent again, want another")
+	}
+}
+
+func TestALinkIsSentEveryTenMinutesAndFiveTimesADay(t *testing.T) {
+	c := openedNow(t).Next
+	var sent []checkout.Job
+	var at []time.Duration
+	for d := time.Duration(0); d < 49*time.Hour; d += time.Minute {
+		change := asks(t, c, expiredAt.Add(d), sent...)
+		if len(notices(change)) > 0 {
+			sent, at = append(notices(change), sent...), append(at, d)
+		}
+		c = change.Next
+	}
+	ten, day := 10*time.Minute, 24*time.Hour
+	want := []time.Duration{0, ten, 2 * ten, 3 * ten, 4 * ten, day, day + ten, day + 2*ten, day + 3*ten, day + 4*ten, 2 * day,
+		2*day + ten, 2*day + 2*ten, 2*day + 3*ten, 2*day + 4*ten}
+	if !slices.Equal(at, want) {
+		t.Errorf("sent after %s, want %s", at, want)
+	}
+}
+
+func TestNoLinkIsSentWhereThereIsNothingToSetUp(t *testing.T) {
+	open, complete := begun(t)
+	_, _, change := confirmedNow(t)
+	late := noon.Add(30 * day)
+	for name, c := range map[string]checkout.Checkout{
+		"set up":    open.Observe(complete, noon).Next,
+		"settling":  open.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
+		"confirmed": change.Next,
+		"erased":    open.Erase(noon, checkout.ActorService, nil).Next,
+	} {
+		if got := asks(t, c, late); len(got.Jobs)+len(got.Moments) != 0 || !reflect.DeepEqual(got.Next, c) {
+			t.Errorf("%s: %+v, want no change", name, got)
+		}
+	}
+	if got := asks(t, openedNow(t).Next, expiredAt.Add(-time.Millisecond)); len(got.Jobs) != 0 {
+		t.Errorf("a link that opens is renewed: %+v", got)
+	}
+}
+
+// A provider never learns of the link that its payer has: the token of its create, or of its latest replay, confirms.
+func TestALinkByEmailChangesNothingForTheProvider(t *testing.T) {
+	ring := keyring(t)
+	c := openedNow(t).Next
+	before := ring.LatestText(c)
+	c = asks(t, c, expiredAt).Next
+	if got := ring.LatestText(c); got != before || c.TokenFresh(ring, expiredAt) {
+		t.Errorf("a confirm must carry %q, fresh %v; want the provider's own, %q, expired as it is", got, c.TokenFresh(ring, expiredAt), before)
+	}
+	c = c.Begun(1, "BR1", agreement.Consent{At: expiredAt}).Next
+	_, complete := begun(t)
+	c = c.Observe(complete, expiredAt).Next
+	_, cmd := ready(t)
+	cmd = confirmFor(cmd, c)
+	cmd.Token = checkout.Some(before)
+	if err := cmd.Ready(c, catalogue.Sandbox, ring.LatestText(c)); err != nil {
+		t.Errorf("a confirm with the token of the create: %v", err)
+	}
+	replayed := c.Renew(ring, expiredAt.Add(time.Hour), 7*day, "provider:key", "req_1").Next
+	if l := replayed.Latest(); l.Epoch != 3 || l.Mailed || ring.MailedText(replayed) == "" {
+		t.Errorf("a replay gives the provider %+v, and the payer's link is %q; want a third token beside the second", l, ring.MailedText(replayed))
+	}
+	if replayed.TokenExpired(2, expiredAt.Add(6*day)) {
+		t.Error("the replay closes the payer's link")
+	}
+	if again := replayed.Renew(ring, expiredAt.Add(30*day), 7*day, "provider:key", "req_1").Next; len(again.Tokens) != 1 || again.Latest().Epoch != 4 {
+		t.Errorf("expired tokens are kept: %+v", again.Tokens)
+	}
 }

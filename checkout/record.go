@@ -1,6 +1,9 @@
 package checkout
 
 import (
+	"strconv"
+	"time"
+
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
@@ -63,3 +66,57 @@ type Reference struct {
 	MandateID        string
 	AgreementNumber  string
 }
+
+// Change is the result of a decision: everything that is stored together, or not at all. A decision leaves the revision of Next, and
+// the positions of moments and jobs, to Numbered.
+type Change struct {
+	At        time.Time // of the decision
+	Next      Checkout
+	Agreement *agreement.Agreement // nil unless the decision concluded one
+	Document  *agreement.Document  // nil unless the agreement was rendered
+	Moments   []Moment             // in their order
+	Jobs      []Job                // in their order, events included
+	Act       *Act                 // the operator's; nil without one
+}
+
+// Changes reports whether there is anything to store.
+func (c Change) Changes() bool { return !c.At.IsZero() }
+
+// unchanged is the change that stores nothing.
+func unchanged(c Checkout) Change { return Change{Next: c} }
+
+// positions is the number of positions in a revision.
+const positions = 1000
+
+// Numbered returns the change as it is stored over a checkout, of which the identity (id, provider, order and key) never changes. The
+// moments and jobs of a later change have higher positions. A store calls it, and returns its result to the caller of the change.
+func (c Change) Numbered(over Checkout) Change {
+	if over.ID != "" {
+		c.Next.ID, c.Next.ProviderCode, c.Next.OrderID, c.Next.IdempotencyKey = over.ID, over.ProviderCode, over.OrderID, over.IdempotencyKey
+	}
+	c.Next.Revision = max(over.Revision+1, c.At.UnixMilli())
+	c.Moments = NumberMoments(c.Moments, c.Next.Revision*positions)
+	jobs := make([]Job, len(c.Jobs))
+	for i, j := range c.Jobs {
+		j.Position = c.Next.Revision*positions + int64(i)
+		jobs[i] = j
+	}
+	c.Jobs = jobs
+	return c
+}
+
+// NumberMoments returns the moments with positions from one on. A moment without an id gets its position as the id.
+func NumberMoments(list []Moment, from int64) []Moment {
+	numbered := make([]Moment, len(list))
+	for i, m := range list {
+		m.Position = from + int64(i)
+		if m.ID == "" {
+			m.ID = strconv.FormatInt(m.Position, 10)
+		}
+		numbered[i] = m
+	}
+	return numbered
+}
+
+// FirstPosition returns the position of the first moment of a time that no change brings.
+func FirstPosition(at time.Time) int64 { return at.UnixMilli() * positions }

@@ -30,47 +30,6 @@ func (b BillingRequestStatus) Known() bool {
 	return false
 }
 
-// MandateStatus is the processor's word for the direct debit mandate. Other words are stored
-// unchanged; a checkout with such a mandate cannot be confirmed.
-type MandateStatus string
-
-const (
-	MandateNone              MandateStatus = "" // there is no mandate yet
-	MandatePendingSubmission MandateStatus = "pending_submission"
-	MandateSubmitted         MandateStatus = "submitted"
-	MandateActive            MandateStatus = "active"
-	MandateFailed            MandateStatus = "failed"
-	MandateCancelled         MandateStatus = "cancelled"
-	MandateExpired           MandateStatus = "expired"
-	MandateBlocked           MandateStatus = "blocked"
-)
-
-// Dead reports whether nothing can be collected under the mandate any more.
-func (m MandateStatus) Dead() bool {
-	switch m {
-	case MandateFailed, MandateCancelled, MandateExpired, MandateBlocked:
-		return true
-	}
-	return false
-}
-
-// Confirmable reports whether a confirm is accepted under the mandate (section 3).
-func (m MandateStatus) Confirmable() bool {
-	switch m {
-	case MandatePendingSubmission, MandateSubmitted, MandateActive:
-		return true
-	}
-	return false
-}
-
-// before reports whether a living mandate has status m before it has status n. A status outside of that order is
-// before no other.
-func (m MandateStatus) before(n MandateStatus) bool {
-	order := []MandateStatus{MandateNone, MandatePendingSubmission, MandateSubmitted, MandateActive}
-	at := slices.Index(order, m)
-	return at >= 0 && at < slices.Index(order, n)
-}
-
 // AuthorisationStatus is the CRM's word for the direct debit authority.
 type AuthorisationStatus string
 
@@ -251,7 +210,7 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 		m.Kind, m.Detail = MomentSetupFailed, "billing request "+string(o.BillingRequest)
 	case o.replaces(known):
 		m.Kind, m.Detail = MomentMandateChanged, mandateReplaced+mandate
-	case o.Mandate == known.Mandate && !o.endsAgain(known):
+	case o.Mandate == known.Mandate:
 		return Moment{}, false
 	case known.Mandate == MandateNone && o.Mandate.Dead():
 		m.Kind = MomentSetupFailed
@@ -259,19 +218,6 @@ func (o Observation) moment(known Observation, now time.Time) (m Moment, ok bool
 		m.Kind = MomentMandateChanged
 	}
 	return m, true
-}
-
-// mandateReplaced begins the detail of the moment at which the processor has put another mandate in the place of the known one. Whose account
-// it is, the moment does not say: it outlives an erasure.
-const mandateReplaced = "another "
-
-func (o Observation) replaces(known Observation) bool {
-	return known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID
-}
-
-// Replaces reports whether the moment is that of a mandate that the processor has put in the place of another.
-func (m Moment) Replaces() bool {
-	return m.Kind == MomentMandateChanged && strings.HasPrefix(m.Detail, mandateReplaced)
 }
 
 // follows reports whether an observation may come after a known one: answers may arrive late. Where the processor says
@@ -297,9 +243,6 @@ func (o Observation) follows(known Observation) bool {
 const (
 	firstLook  = time.Minute
 	seldomLook = 24 * time.Hour
-	// settlingLook is the pause while the payer is done and the processor is not, for settlesWithin after the payer left.
-	settlingLook  = 20 * time.Second
-	settlesWithin = time.Hour
 	// abandonedAfter is the time that a payer may take; GoCardless' pages, for one, open for seven days.
 	abandonedAfter = 30 * 24 * time.Hour
 	// watchedDays is the number of days after the last payment's due date in which an active mandate is looked at.
@@ -314,7 +257,7 @@ func (c Checkout) planOver(now time.Time) bool {
 
 // NextLook returns how long the processor is not asked about the setup unless a caller does; false once its answer is final, or the
 // personal data was erased. An active mandate may still end: it is looked at until the plan has ended, unless the processor notifies
-// of that. A setup that settles is looked at often for an hour.
+// of that.
 func (c Checkout) NextLook(notifies bool, now time.Time) (pause time.Duration, again bool) {
 	s := c.Setup
 	age := now.Sub(s.Consent.At)
@@ -325,8 +268,6 @@ func (c Checkout) NextLook(notifies bool, now time.Time) (pause time.Duration, a
 		return 0, false
 	case s.Mandate == MandateActive && (notifies || c.planOver(now)):
 		return 0, false
-	case s.Settling() && age < settlesWithin:
-		return settlingLook, true
 	}
 	return min(max(age/2, firstLook), seldomLook), true
 }

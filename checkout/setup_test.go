@@ -82,46 +82,6 @@ func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
 	}
 }
 
-func TestAMandateThatDiesBeforeTheConfirmOpensTheSetupAgain(t *testing.T) {
-	c, _, confirmed := confirmedNow(t)
-	for _, m := range []checkout.MandateStatus{checkout.MandateFailed, checkout.MandateCancelled, checkout.MandateExpired, checkout.MandateBlocked} {
-		dead := c.Observe(observed(checkout.BillingFulfilled, m), noon).Next
-		if dead.SetupComplete() || dead.NextTry() != 2 {
-			t.Errorf("%s: complete %v, next try %d; want false, 2", m, dead.SetupComplete(), dead.NextTry())
-		}
-		again := dead.Begun(2, "BR2", agreement.Consent{}).Next
-		if again.Setup.AccountMask != "" || again.NextTry() != 2 || again.Setup.Mandate.Dead() {
-			t.Errorf("%s: the second try starts with %+v", m, again.Setup)
-		}
-		if !confirmed.Next.Observe(observed(checkout.BillingFulfilled, m), noon).Next.SetupComplete() {
-			t.Errorf("%s: after the confirm the setup stays complete", m)
-		}
-	}
-}
-
-func TestBegunAndObserveTakeEffectOnce(t *testing.T) {
-	c, _ := ready(t)
-	if got := c.Begun(2, "BR2", agreement.Consent{}).Next.Setup; got != c.Setup {
-		t.Errorf("beginning a complete setup: %+v", got)
-	}
-	other := c.Setup.Observation
-	other.AccountHolder, other.AccountMask, other.CompletedAt = "B", "12-3140-•••••11-00", noon.Add(day)
-	if got := c.Observe(other, noon.Add(day)).Next.Setup; got != c.Setup {
-		t.Errorf("completing a complete setup: %+v", got)
-	}
-	dead := c.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next
-	if got := dead.Observe(other, noon).Next.Setup; got != dead.Setup {
-		t.Errorf("completing a dead setup that was not begun again: %+v", got)
-	}
-	fresh := openedNow(t).Next
-	if got := fresh.Observe(other, noon).Next; got.SetupComplete() || got.Setup != fresh.Setup {
-		t.Errorf("a setup that was not begun is completed: %+v", got.Setup)
-	}
-	if begun := fresh.Begun(1, "BR1", agreement.Consent{}).Next; begun.NextTry() != 1 || begun.Begun(2, "BR2", agreement.Consent{}).Next.Setup.BillingRequestID != "BR1" {
-		t.Error("a setup attempt in progress must be continued, not begun again")
-	}
-}
-
 // Where the processor says since when a mandate has its status, the order of the times counts, not that of the answers.
 func TestMandateIsReinstatedByALaterStatusOnly(t *testing.T) {
 	c, _ := ready(t)
@@ -218,30 +178,6 @@ func begunAt(t *testing.T) checkout.Checkout {
 	return openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon}).Next
 }
 
-func TestASetupIsLookedAtEverLessOften(t *testing.T) {
-	begun := openedNow(t).Next.Begun(1, "BR1", agreement.Consent{At: noon})
-	if len(begun.Jobs) != 1 || begun.Jobs[0].Kind != checkout.JobLook || !begun.Jobs[0].Due.Equal(noon.Add(time.Minute)) {
-		t.Fatalf("jobs %+v, want a look after a minute", begun.Jobs)
-	}
-	var pauses []time.Duration
-	for now := noon.Add(time.Minute); ; {
-		pause, again := begun.Next.NextLook(true, now)
-		if !again {
-			break
-		}
-		pauses = append(pauses, pause)
-		now = now.Add(pause)
-	}
-	for i, pause := range pauses {
-		if pause < time.Minute || pause > day || i > 0 && pause < pauses[i-1] {
-			t.Errorf("pause %d is %s after %s, want from a minute to a day, and never shorter", i+1, pause, pauses[max(0, i-1)])
-		}
-	}
-	if n := len(pauses); n < 30 || n > 60 || pauses[n-1] != day {
-		t.Errorf("%d looks in thirty days, the last after %s; want from 30 to 60, and at the end one a day", n, pauses[n-1])
-	}
-}
-
 func TestWhenASetupIsLookedAtAgain(t *testing.T) {
 	mandate := func(m checkout.MandateStatus) checkout.Observation { return observed(checkout.BillingFulfilled, m) }
 	later := noon.Add(10 * time.Hour)
@@ -287,12 +223,50 @@ func TestEachWayToTheProcessorIsLookedAtAfterAMinute(t *testing.T) {
 	}
 }
 
-// A setup that the payer has finished is looked at often for an hour.
-func TestASetupThatSettlesIsLookedAtOften(t *testing.T) {
-	c := begunAt(t).Observe(observed(checkout.BillingFulfilling, checkout.MandateNone), noon).Next
-	for after, want := range map[time.Duration]time.Duration{time.Minute: 20 * time.Second, time.Hour - 1: 20 * time.Second, time.Hour: 30 * time.Minute} {
-		if pause, again := c.NextLook(false, noon.Add(after)); !again || pause != want {
-			t.Errorf("after %s: looked at again after %s (%v), want %s", after, pause, again, want)
+func TestAProviderPollsLessTheLongerThePayerIsAway(t *testing.T) {
+	created := time.Date(2026, time.November, 20, 4, 0, 0, 0, time.UTC)
+	c := checkout.Checkout{Status: checkout.SetupRequired, CreatedAt: created, Tokens: []checkout.Token{{Epoch: 1, Expires: created.Add(time.Hour)}}}
+	left := c
+	left.Setup.Consent.At = created.Add(48 * time.Hour)
+	replayed := func(at time.Duration) checkout.Checkout {
+		return left.Renew(keyring(t), created.Add(at), 7*24*time.Hour, "provider:key", "req_1").Next
+	}
+	confirmed := c
+	confirmed.Status = checkout.Confirmed
+	setUp := func(mandate checkout.MandateStatus) checkout.Checkout {
+		done := c
+		done.Setup.Observation = checkout.Observation{BillingRequest: checkout.BillingFulfilled, Mandate: mandate,
+			AccountHolder: "Aroha Ngata", AccountMask: "01-****-*****89-00", CompletedAt: created}
+		return done
+	}
+	for _, tt := range []struct {
+		name  string
+		c     checkout.Checkout
+		after time.Duration
+		want  time.Duration
+	}{
+		{"at once", c, 0, 2 * time.Second},
+		{"by a clock that is behind", c, -time.Hour, 2 * time.Second},
+		{"after a quarter of an hour", c, 15 * time.Minute, time.Minute},
+		{"after a day", c, 24 * time.Hour, 15 * time.Minute},
+		{"once the payer went on to the processor days later", left, 48*time.Hour + time.Minute, 2 * time.Second},
+		{"once a create has renewed the link", replayed(96 * time.Hour), 96*time.Hour + time.Minute, 2 * time.Second},
+		{"a quarter of an hour after a create has renewed the link", replayed(96 * time.Hour), 96*time.Hour + 15*time.Minute, time.Minute},
+		{"once it is confirmed", confirmed, 0, 0},
+		{"once it can be confirmed", setUp(checkout.MandatePendingSubmission), 0, 0},
+		{"while the mandate is suspended", setUp("suspended_by_payer"), 0, 15 * time.Minute},
+		{"once the mandate is consumed", setUp("consumed"), 0, 15 * time.Minute},
+		{"while the mandate awaits an approval", setUp("pending_customer_approval"), 0, 15 * time.Minute},
+		{"once the mandate has failed", setUp(checkout.MandateFailed), 0, 2 * time.Second},
+	} {
+		if got := tt.c.NextPoll(created.Add(tt.after)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
+	}
+	if got := c.LinkExpires(); !got.Equal(created.Add(time.Hour)) {
+		t.Errorf("the link expires at %s", got)
+	}
+	if got := confirmed.LinkExpires(); !got.IsZero() {
+		t.Errorf("the link of a confirmed checkout expires at %s", got)
 	}
 }

@@ -22,14 +22,9 @@ const creditorLife = time.Minute
 func (s *Service) termsOf(ctx context.Context, p catalogue.Provider) (agreement.Terms, error) {
 	terms := s.cfg.Terms
 	creditor, err := s.creditorOf(ctx, p)
-	terms.Authority = s.said(creditor).Or(terms.Authority)
+	creditor.Authority.Calendar = s.processor.Calendar
+	terms.Authority = creditor.Authority.Or(terms.Authority)
 	return terms, err
-}
-
-// said returns what the processor says of the authority to debit for a creditor.
-func (s *Service) said(c checkout.Creditor) agreement.Authority {
-	c.Authority.Calendar = s.processor.Calendar
-	return c.Authority
 }
 
 // creditorOf returns the creditor of a provider's account; zero where the processor does not say. An answer that is there is

@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"reflect"
 	"slices"
@@ -19,21 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
-
-func TestAConfirmDoesNotGuessWhenTheProcessorIsSilent(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		cmd := w.ready(t, "ORDER-1")
-		w.processor.err = errors.New("down")
-		_, err := w.confirm(t, cmd)
-		expect(t, err, checkout.CodeBusy)
-		w.wantReport(t, service.OperationObserve, service.Error, "down")
-		if c := w.polls(t, cmd.CheckoutID.Value); !c.SetupComplete() {
-			t.Error("a poll is not answered from the record")
-		}
-		w.processor.err = nil
-		w.confirms(t, cmd)
-	})
-}
 
 // An agreement is rendered twice at most, and then goes without a PDF: its repeat says so too.
 func TestAnAgreementIsRenderedTwiceAtMost(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/events"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -97,16 +96,6 @@ func TestTheEventsOfACheckoutStayInOrder(t *testing.T) {
 			t.Errorf("sent %q, want %q", got, want)
 		}
 		w.wantDelivered(t, "ORDER-1")
-	})
-}
-
-// Of two processes that send an event, the one whose lease is over settles nothing.
-func TestAProcessWithoutTheLeaseSettlesNothing(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.receiver.answers(func(events.Delivery, int) error { w.taken(t, checkout.JobDeliver); return nil })
-		w.opened(t, "ORDER-1")
-		w.wantEvent(t, "ORDER-1", events.Pending, 0, 1)
-		w.wantNoReports(t)
 	})
 }
 

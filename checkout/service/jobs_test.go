@@ -224,7 +224,7 @@ func TestWhatWasKeptForLongEnoughIsErased(t *testing.T) {
 	})
 }
 
-// A checkout that cannot be erased is reported and looked at again a day later, and keeps no other of thousands from being erased.
+// A checkout that cannot be erased is reported and looked at again later, and keeps no other of thousands from being erased.
 func TestACheckoutThatCannotBeErasedKeepsNoOther(t *testing.T) {
 	for name, fail := range map[string]func() error{"fails": func() error { return errBroken }, "panics": func() error { panic(errBroken) }} {
 		k, bad := &keeper{}, ""

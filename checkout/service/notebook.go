@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +25,10 @@ const (
 type notebook struct {
 	mu      sync.Mutex
 	moments []checkout.Noted
-	uses    []checkout.KeyUse
-	used    map[string]bool // keys that were used on the day
-	day     string
+	uses    map[checkout.KeyUse]bool
 }
 
-// key notes the use of a key, once a day.
+// key notes the use of a key, once a day: the store has it soon, and so has the key that is read then.
 func (n *notebook) key(k catalogue.Key, now time.Time) {
 	day := now.Format(time.DateOnly)
 	if k.LastUsed >= day {
@@ -36,13 +36,10 @@ func (n *notebook) key(k catalogue.Key, now time.Time) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if day > n.day {
-		n.day, n.used = day, make(map[string]bool)
+	if n.uses == nil {
+		n.uses = make(map[checkout.KeyUse]bool)
 	}
-	if day == n.day && !n.used[k.ID] {
-		n.used[k.ID] = true
-		n.uses = append(n.uses, checkout.KeyUse{KeyID: k.ID, Day: day})
-	}
+	n.uses[checkout.KeyUse{KeyID: k.ID, Day: day}] = true
 }
 
 // moment notes a moment of a checkout.
@@ -58,7 +55,7 @@ func (n *notebook) moment(about checkout.About, m checkout.Moment) {
 func (s *Service) storeNotes(ctx context.Context) {
 	n := &s.notes
 	n.mu.Lock()
-	moments, uses := n.moments, n.uses
+	moments, uses := n.moments, slices.Collect(maps.Keys(n.uses))
 	n.moments, n.uses = nil, nil
 	n.mu.Unlock()
 	if len(moments) == 0 && len(uses) == 0 {

@@ -150,3 +150,54 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 	}
 	return change.Next, nil
 }
+
+// lookAgain is the pause after a question that the processor did not answer.
+const lookAgain = time.Minute
+
+// look asks the processor about a setup, without a caller, until its answer is final.
+func (s *Service) look(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
+	stored, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
+	switch {
+	case err != nil:
+		return o, err
+	case stored == nil:
+		return checkout.Outcome{State: checkout.JobDropped}, nil
+	}
+	o = checkout.Outcome{State: checkout.JobDone, Attempts: 1}
+	fresh, failure := s.refresh(ctx, *stored)
+	if failure != nil {
+		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: failure})
+		o.State, o.Pause, o.Failure = checkout.JobPending, lookAgain, checkout.FailureOf(failure, s.now())
+		return o, nil
+	}
+	if pause, again := fresh.NextLook(s.processor.Notifies, s.now()); again {
+		o.State, o.Pause = checkout.JobPending, pause
+	}
+	return o, nil
+}
+
+// Notified takes notifications of the processor, each of which names a setup that the service then asks the processor about. A setup of
+// nobody here is passed over. A receiver may acknowledge them when Notified has returned nil.
+func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (err error) {
+	defer recovered(&err)
+	ctx, cancel := detached(ctx, waitLimit)
+	defer cancel()
+	var jobs []checkout.Job
+	for _, n := range all {
+		c, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}))
+		switch {
+		case err != nil:
+			return s.fail(ctx, "look for the checkout of a notification", err)
+		case c != nil:
+			jobs = append(jobs, c.Job(checkout.JobLook, "", s.now(), 0))
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	if _, err := s.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
+		return s.fail(ctx, "store notifications", err)
+	}
+	s.wakeScheduler()
+	return nil
+}

@@ -32,7 +32,7 @@ type Readiness struct {
 func (s *Service) Readiness(ctx context.Context) Readiness {
 	var all sync.WaitGroup
 	var read error
-	all.Go(func() { read = s.check(ctx, &s.configurationReady, "the configuration", s.lookForDestinations) })
+	all.Go(func() { read = s.check(ctx, "the configuration", s.lookForDestinations) })
 	healthy := s.Health(ctx).Serving()
 	all.Wait()
 	return Readiness{
@@ -66,8 +66,8 @@ func (h Health) Serving() bool { return h.Store == nil && h.Processor == nil }
 // at most once at a time and once a second; a failed check is reported once.
 func (s *Service) Health(ctx context.Context) (h Health) {
 	var all sync.WaitGroup
-	all.Go(func() { h.Store = s.check(ctx, &s.storeReady, "the store", s.cfg.Store.Ready) })
-	all.Go(func() { h.Processor = s.check(ctx, &s.processorReady, "the processor", s.processorIsReady) })
+	all.Go(func() { h.Store = s.check(ctx, "the store", s.cfg.Store.Ready) })
+	all.Go(func() { h.Processor = s.check(ctx, "the processor", s.processorIsReady) })
 	all.Wait()
 	return h
 }
@@ -115,27 +115,22 @@ func (s *Service) ProviderCodes(ctx context.Context) (codes []string, err error)
 	return codes, err
 }
 
-// probe is the latest result of a check, and when it was done. The zero probe has no result.
-type probe struct {
-	at  time.Time
-	err error
-}
-
 // check checks a part, or returns the latest result while it is fresh. There is one check of a part at a time, whose result is that of
 // every caller that waits for it. A failure is reported.
-func (s *Service) check(ctx context.Context, p *probe, part string, ready func(context.Context) error) error {
+func (s *Service) check(ctx context.Context, part string, ready func(context.Context) error) error {
 	unlock, _, err := s.asking.lock(ctx, part)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if !p.at.IsZero() && s.cfg.Now().Sub(p.at) < readyFor {
-		return p.err
+	if failure, fresh := s.checks.Fresh(s.cfg.Now(), part); fresh {
+		return failure
 	}
-	if p.err = within(context.WithoutCancel(ctx), readyLimit, ready); p.err != nil {
-		p.err = fmt.Errorf("%s is not ready: %w", part, p.err)
-		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: p.err})
+	failure := within(context.WithoutCancel(ctx), readyLimit, ready)
+	if failure != nil {
+		failure = fmt.Errorf("%s is not ready: %w", part, failure)
+		s.report(ctx, Failure{Operation: OperationReady, Severity: Error, Err: failure})
 	}
-	p.at = s.cfg.Now()
-	return p.err
+	s.checks.Put(s.cfg.Now(), part, failure)
+	return failure
 }

@@ -122,8 +122,8 @@ type Service struct {
 	wake       chan struct{} // the scheduler looks for due jobs
 	stopping   atomic.Bool   // Run is ending
 
-	storeReady, processorReady, configurationReady probe
-	destinations                                   atomic.Bool // a provider that may be used has one
+	checks       *bounded.Cache[string, error] // of readiness, by part; nil: it is ready
+	destinations atomic.Bool                   // a provider that may be used has one
 }
 
 // New checks c and returns a service. It starts nothing: see Run.
@@ -151,6 +151,7 @@ func New(c Config) (*Service, error) {
 		courses:   bounded.NewCache[[2]string, catalogue.Course](configurationLife, cacheSize),
 		creditors: bounded.NewCache[checkout.Account, checkout.Creditor](creditorLife, cacheSize),
 		answers:   bounded.NewCache[string, observed](observationLife, cacheSize),
+		checks:    bounded.NewCache[string, error](readyFor, cacheSize),
 		slots:     locks{holders: slotsOfProvider},
 		wake:      make(chan struct{}, 1),
 		recent:    bounded.New[string, struct{}](recentOrders), zone: zone}

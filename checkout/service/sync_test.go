@@ -119,38 +119,6 @@ func (w *world) wantToday(t *testing.T, reason string, orders ...string) {
 	}
 }
 
-// On an ordinary day the records exist when a create, a confirm or a cancel answers.
-func TestTheCRMIsToldBeforeACallIsAnswered(t *testing.T) {
-	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-		o := w.opened(t, "ORDER-1")
-		if e := c.latest(t); c.calls() != 1 || e.Checkout.ID != o.Checkout.ID || e.Environment != catalogue.Sandbox || e.Agreement != nil || e.Written != 0 {
-			t.Errorf("when the create answers the CRM has %+v", e)
-		}
-		w.opened(t, "ORDER-1") // a replay tells nothing
-		w.setUp(t, o.Token)    // which is told ten seconds later
-		if n := c.calls(); n != 0 {
-			t.Errorf("a replay and a setup make %d calls", n)
-		}
-		w.confirms(t, confirm(o))
-		e := c.latest(t)
-		if c.calls() != 1 || e.Agreement == nil || e.Document == nil || !e.Checkout.SetupComplete() || e.Written != o.Checkout.Revision {
-			t.Errorf("when the confirm answers the CRM has %+v", e)
-		}
-		if o.Records != e.Checkout.Records(catalogue.Sandbox) {
-			t.Errorf("the create answers the records %+v, the CRM has those of %+v", o.Records, e.Checkout)
-		}
-		w.runFor(t, time.Minute)
-		if n := c.calls(); n != 0 {
-			t.Errorf("a minute later there are %d further calls", n)
-		}
-		other := w.opened(t, "ORDER-2")
-		w.cancels(t, other)
-		if e := c.latest(t); c.calls() != 2 || !e.Checkout.Ended() {
-			t.Errorf("when the cancel answers the CRM has %+v", e.Checkout)
-		}
-	})
-}
-
 // What a CRM cannot take by its limits is a fault of the request that has it, and of no request that has not.
 func TestWhatACRMCannotTakeIsRefusedAtTheCreate(t *testing.T) {
 	inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {

@@ -300,19 +300,6 @@ func TestNoNameReordersTheWordsAroundIt(t *testing.T) {
 	}
 }
 
-// A name in another script does not reorder the words around it.
-func TestAPageIsolatesNames(t *testing.T) {
-	s := setup()
-	s.Provider.Name, s.Page = "Rimu", "https://pay.example/Rimu"
-	s.Course, s.Terms.Authority.Initiator = "دبلوم <إدارة>", "Kānuka"
-	page := write(t, s).HTML
-	for _, want := range []string{`for <bdi translate="no">دبلوم &lt;إدارة&gt;</bdi> at <bdi translate="no">Rimu</bdi>.`, `from <bdi translate="no">Kānuka</bdi>, with`, "<title>[Sandbox] Rimu: your", `href="https://pay.example/Rimu"`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page lacks %s:\n%s", want, page)
-		}
-	}
-}
-
 func TestALetterFitsAPhoneAndShowsTheProvidersColour(t *testing.T) {
 	for given, want := range map[string]string{"#1f6f54": "#1f6f54", "#FFFF00": "#FFFF00", "": "#4a5157", "#000;}*{}": "#4a5157", "url(x)": "#4a5157"} {
 		s := setup()
@@ -334,14 +321,6 @@ func TestALetterOfTwoHundredPaymentsIsShownWhole(t *testing.T) {
 	a.Schedule = money.Schedule(0, a.Plan)
 	if n := len(write(t, concluded(a)).HTML); n > 102<<10 {
 		t.Errorf("it has %d bytes", n)
-	}
-}
-
-func TestALetterHasNoLinkWhereThereIsNoPage(t *testing.T) {
-	s := setup()
-	s.Page = ""
-	if got := write(t, s); strings.Contains(got.HTML, "<a ") || strings.Contains(got.Text, "your page") {
-		t.Errorf("it has a link:\n%s", got.HTML)
 	}
 }
 

@@ -2,61 +2,41 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// lookAgain is the pause after a question that the processor did not answer.
-const lookAgain = time.Minute
-
-// look asks the processor about a setup, without a caller, until its answer is final.
-func (s *Service) look(ctx context.Context, l checkout.Lease) (o checkout.Outcome, err error) {
-	stored, err := found(s.cfg.Store.Checkout(ctx, l.Job.CheckoutID))
-	switch {
-	case err != nil:
-		return o, err
-	case stored == nil:
-		return checkout.Outcome{State: checkout.JobDropped}, nil
-	}
-	o = checkout.Outcome{State: checkout.JobDone, Attempts: 1}
-	fresh, failure := s.refresh(ctx, *stored)
-	if failure != nil {
-		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: stored.About(), Err: failure})
-		o.State, o.Pause, o.Failure = checkout.JobPending, lookAgain, checkout.FailureOf(failure, s.now())
-		return o, nil
-	}
-	if pause, again := fresh.NextLook(s.processor.Notifies, s.now()); again {
-		o.State, o.Pause = checkout.JobPending, pause
-	}
-	return o, nil
-}
-
-// Notified takes notifications of the processor, each of which names a setup that the service then asks the processor about. A setup of
-// nobody here is passed over. A receiver may acknowledge them when Notified has returned nil.
-func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (err error) {
+// Cancel cancels the caller's checkout with this id before its confirm. A repeat is answered as the first was, and changes nothing. The
+// refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR, CHECKOUT_NOT_FOUND, CONFLICT once it is confirmed,
+// CHECKOUT_ERASED and BUSY. Where the command has no RequestID, one is made.
+func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd checkout.Cancel) (c checkout.Checkout, err error) {
+	defer func() { s.Refused(caller, id, cmd.RequestID, err) }()
 	defer recovered(&err)
+	provider, err := s.admit(ctx, caller, checkout.Optional[string]{})
+	if err != nil {
+		return c, err
+	}
+	if cmd.RequestID, err = s.requestID(cmd.RequestID); err != nil {
+		return c, err
+	}
+	if err := cmd.Check(); err != nil {
+		return c, err
+	}
 	ctx, cancel := detached(ctx, waitLimit)
 	defer cancel()
-	var jobs []checkout.Job
-	for _, n := range all {
-		c, err := found(s.cfg.Store.FindCheckout(ctx, checkout.Reference{BillingRequestID: n.BillingRequestID, MandateID: n.MandateID}))
-		switch {
-		case err != nil:
-			return s.fail(ctx, "look for the checkout of a notification", err)
-		case c != nil:
-			jobs = append(jobs, c.Job(checkout.JobLook, "", s.now(), 0))
-		}
+	if c, err = s.owned(ctx, caller, id); err != nil {
+		return c, err
 	}
-	if len(jobs) == 0 {
-		return nil
+	cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
+	change, err := s.update(ctx, provider, c, func(stored checkout.Checkout) (checkout.Change, error) {
+		return cmd.Decide(stored, s.now())
+	})
+	if errors.Is(err, checkout.ErrEnded) {
+		err = nil
 	}
-	if _, err := s.cfg.Store.Enqueue(ctx, jobs, nil); err != nil {
-		return s.fail(ctx, "store notifications", err)
-	}
-	s.wakeScheduler()
-	return nil
+	return change.Next, err
 }
 
 // end ends the setup of a checkout that has ended, at the processor, and stores what the processor says of it then.
