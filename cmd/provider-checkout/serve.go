@@ -1,31 +1,27 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
-	"net/http"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/provider-checkout/provider-checkout/adapters/in/desk"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpserver"
-	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // serve runs the service.
@@ -172,103 +168,6 @@ func (s *server) site(base string) site.Config {
 	}
 }
 
-// outside has the systems that a server reaches outside of its store.
-type outside struct {
-	processor *site.GoCardless    // nil: the fake processor
-	crm       *salesforce.CRM     // nil: the embedded CRM
-	notifier  ports.PayerNotifier // nil: payers are not notified
-	signer    *pdf.Signer         // nil: of the sandbox
-	registry  *prometheus.Registry
-	metrics   *ops.Metrics
-}
-
-// outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
-// everything that is missing or wrong, a line each.
-func (s *server) outside() (outside, error) {
-	registry := ops.NewRegistry()
-	metrics := ops.NewMetrics(registry)
-	processor, wrongProcessor := s.gocardless(s.call)
-	crm, wrongCRM := s.salesforce(s.call)
-	notifier, wrongMail := s.notifier()
-	secrets, wrongSecrets := s.secrets()
-	signer, wrongSigner := s.signer()
-	if signer != nil {
-		signer.Stamper = s.stamper(metrics)
-	} else if s.TSA != "" && wrongSigner == nil {
-		wrongSigner = usageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
-	}
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
-	for _, part := range []struct {
-		flag string
-		checkout.Retention
-	}{
-		{"erase-abandoned-days", checkout.Retention{AbandonedDays: s.EraseAbandonedDays}},
-		{"erase-agreed-years", checkout.Retention{AgreedYears: s.EraseAgreedYears}},
-	} {
-		if err := part.Check(); err != nil {
-			reasons = append(reasons, usageError(s.name(part.flag)+": "+err.Error()))
-		}
-	}
-	if s.Environment == catalogue.Production {
-		if secrets == nil && wrongSecrets == nil {
-			reasons = append(reasons, missing(secretVariable))
-		}
-		if signer == nil && wrongSigner == nil {
-			reasons = append(reasons, missing(signerVariable))
-		}
-		for _, sentence := range s.lacking() {
-			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.Terms.Chosen()))
-		}
-		if s.Terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
-			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
-		}
-		if s.AllowPrivate {
-			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
-		}
-	}
-	return outside{processor, crm, notifier, signer, registry, metrics}, errors.Join(reasons...)
-}
-
-// signer returns the signer of agreements, or nil without one.
-func (s *server) signer() (*pdf.Signer, error) {
-	return parsed(s.call, signerVariable, func(l secretList) (*pdf.Signer, error) {
-		if strings.TrimSpace(l.text) == "" { // a file that is always mounted
-			return nil, nil
-		}
-		signer, err := pdf.ParseSigner([]byte(l.text))
-		switch {
-		case err != nil:
-			return nil, err
-		case !signer.Signs():
-			return nil, errors.New("the private key is missing")
-		}
-		return signer, signer.Valid(time.Now())
-	})
-}
-
-// stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.
-func (s *server) stamper(metrics *ops.Metrics) *pdf.Stamper {
-	if s.TSA == "" {
-		return nil
-	}
-	client := &http.Client{Timeout: organisationTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &pdf.Stamper{URL: s.TSA, Client: client, Count: metrics.CountStamps()}
-}
-
-// checkDeployment checks the base URL and the processor for the environment.
-func (s *server) checkDeployment() error {
-	if s.Environment == catalogue.Production {
-		return errors.Join(
-			about(s.name("base-url"), service.CheckDeployment(s.Environment, s.BaseURL, checkout.ProcessorInfo{Environment: s.Environment})),
-			about(s.name("processor"), service.CheckDeployment(s.Environment, "https://localhost", s.processorInfo())))
-	}
-	if err := service.CheckDeployment(s.Environment, cmp.Or(s.BaseURL, "http://localhost"), s.processorInfo()); err != nil {
-		return usageError(s.name("base-url") + ": " + oneLine(err.Error()))
-	}
-	return nil
-}
-
 // base returns the base URL of the server.
 func (s *server) base(ln net.Listener) string {
 	if s.BaseURL != "" {
@@ -307,4 +206,55 @@ func (c *call) checkAddress(flag, addr string) error {
 		return usageError(fmt.Sprintf("%s %q must be HOST:PORT", c.name(flag), addr))
 	}
 	return nil
+}
+
+// desk returns the settings of the desk.
+func (s *server) desk() desk.Settings {
+	return desk.Settings{URL: s.DeskURL, Issuer: s.DeskOIDCIssuer, Audience: s.DeskOIDCAudience, TokenHeader: s.DeskTokenHeader, Roles: s.DeskRoles}
+}
+
+// checkDesk completes the settings of the desk, and returns everything that is missing or wrong.
+func (s *server) checkDesk() error {
+	if s.DeskAddr == "" {
+		for _, name := range slices.Sorted(maps.Keys(s.flags)) {
+			if from, _ := s.source(variableOf(name)); strings.HasPrefix(name, "desk-") && from != (source{}) {
+				return s.needs(name, "desk-addr")
+			}
+		}
+		return nil
+	}
+	faults := []error{s.checkAddress("desk-addr", s.DeskAddr)}
+	s.DeskURL = strings.TrimRight(s.DeskURL, "/")
+	for _, needed := range []struct{ flag, value string }{{"desk-url", s.DeskURL}, {"desk-oidc-issuer", s.DeskOIDCIssuer},
+		{"desk-oidc-audience", s.DeskOIDCAudience}, {"desk-roles", s.DeskRoles.Claim}} {
+		if needed.value == "" && !s.refused[needed.flag] {
+			faults = append(faults, s.needs("desk-addr", needed.flag))
+		}
+	}
+	if errors.Join(faults...) == nil {
+		faults = s.desk().Check(s.Environment)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return usageError(err.Error())
+	}
+	return nil
+}
+
+// listenDesk listens for the desk, if there is one.
+func (s *server) listenDesk(ctx context.Context) (err error) {
+	if s.DeskAddr == "" {
+		return nil
+	}
+	if s.deskListener, err = s.listen(ctx, "desk-addr", s.DeskAddr); err == nil && s.DeskURL == "" {
+		s.DeskURL = localURL(s.DeskAddr, s.deskListener)
+	}
+	return err
+}
+
+// siteDesk returns the desk as the site serves it, or nil.
+func (s *server) siteDesk() *site.Desk {
+	if s.deskListener == nil {
+		return nil
+	}
+	return &site.Desk{Settings: s.desk(), Listener: s.deskListener}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/adapters/store/postgres"
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -120,4 +122,78 @@ func mustExist(path string) error {
 // secrets returns the operator's secrets, or nil if no secret is given.
 func (c *call) secrets() ([][]byte, error) {
 	return parsed(c, secretVariable, func(l secretList) ([][]byte, error) { return checkout.ParseSecrets(l.text, l.separator) })
+}
+
+// export writes everything on record as JSON Lines. A checkout that cannot be
+// read is reported on stderr, and the other checkouts are still written.
+type export struct{ ReadFlags }
+
+func (*export) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		out := bufio.NewWriter(c.Stdout)
+		unreadable := 0
+		err := db.Export(ctx, "", jsonlines.NewVisitor(out, db.Environment(), func(checkoutID string, err error) error {
+			unreadable++
+			_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, oneLine(err.Error()))
+			return failed
+		}))
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		if unreadable > 0 {
+			return fmt.Errorf("%s could not be read; everything else is written", counted(unreadable, "checkout"))
+		}
+		return nil
+	})
+}
+
+// backup copies a SQLite store, which may be served meanwhile, to a new file.
+type backup struct {
+	StoreFlags
+	Out string `required:"" placeholder:"FILE" help:"to write, which must not be there; only its owner may read it (required)"`
+}
+
+func (f *backup) Run(ctx context.Context, c *call) error {
+	path, inPostgres, err := c.place()
+	switch {
+	case err != nil:
+	case inPostgres:
+		err = errors.New("a PostgreSQL store is backed up with its server's own tools, such as pg_basebackup")
+	default:
+		err = mustExist(path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := sqlite.Backup(ctx, path, f.Out); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; a backup never takes the place of a file", f.Out)
+	} else if err != nil {
+		return err
+	}
+	keep := path + ".secret"
+	if given, _ := c.source(secretVariable); given != (source{}) {
+		keep = "the operator's secret"
+	}
+	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked and synced\nkeep elsewhere: %s, without which it cannot be used\n", f.Out, keep)
+	return err
+}
+
+// distributeStore spreads a store in PostgreSQL over the nodes of its cluster.
+type distributeStore struct{ StoreFlags }
+
+func (*distributeStore) Run(ctx context.Context, c *call) error {
+	return c.onRecords(ctx, func(db records) error {
+		cluster, ok := db.(interface{ Distribute(context.Context) error })
+		if !ok {
+			return errors.New("a SQLite store is one file on one machine: only a store in PostgreSQL can be distributed")
+		}
+		if err := cluster.Distribute(ctx); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(c.Stdout, "the store is distributed: everything of a provider is on one node")
+		return err
+	})
 }

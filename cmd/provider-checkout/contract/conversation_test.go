@@ -26,7 +26,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
@@ -70,36 +69,6 @@ func TestConversations(t *testing.T) {
 	}
 	if requests < talkedAtLeast {
 		t.Errorf("the conversations have %d requests, want %d at least", requests, talkedAtLeast)
-	}
-}
-
-// inSalesforce has what is different in some conversations over Salesforce.
-var inSalesforce = map[string]string{
-	"create-fields-legacy.txt": "its fields are shorter",
-	"erasure.txt":              "an erasure waits for it, and here the clock stands still",
-	"pages.txt":                "the privacy notice names it",
-	"pages-with-terms.txt":     "the privacy notice names it",
-	"scenarios.txt":            "it waits for the document of an agreement, and here the clock stands still",
-}
-
-// With a CRM outside of the store the same requests have the same answers.
-func TestConversationWithACRMOutsideOfTheStore(t *testing.T) {
-	testlevel.Full(t)
-	skipOtherWorlds(t)
-	files, err := filepath.Glob(conversations + "*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if inSalesforce[filepath.Base(file)] != "" {
-			continue
-		}
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			_, crm := sandbox.SimulateSalesforce(t)
-			script := readScript(t, file)
-			script.play(t, newTalk(t, kind{"memory", sandbox.Memory}, script.settings, func(c *service.Config, _ *httpapi.Options) { c.CRM = crm }))
-		})
 	}
 }
 

@@ -52,6 +52,15 @@ func recipe(t *testing.T, interpreter, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// recipe returns the command that runs a recipe for KOWHAI, with further variables.
+func (s *suite) recipe(t *testing.T, interpreter, name string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := recipe(t, interpreter, name)
+	cmd.Env = append(append(cmd.Env, "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI", "ORDER=RECIPE-1", "COURSE=NZDIP",
+		"FIRST_PAYMENT=2027-02-01"), env...)
+	return cmd
+}
+
 func recipeFile(name string) string { return "../../../testdata/recipes/" + name }
 
 func read(t *testing.T, path string) []byte {
@@ -86,10 +95,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 			t.Parallel()
 			s := newSuite(t, sandbox.Memory)
 			p := newFaultyProxy(t, s.URL)
-			cmd := recipe(t, r.interpreter, r.checkout)
-			cmd.Env = append(cmd.Environ(), "BASE="+p.url, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
-				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
-			printed := enrolsBy(t, cmd, s.setUpAt)
+			printed := enrolsBy(t, s.recipe(t, r.interpreter, r.checkout, "BASE="+p.url), s.setUpAt)
 
 			d := s.record(t, "RECIPE-1")
 			if d.Checkout.Status != checkout.Confirmed || d.Agreement == nil {
@@ -100,9 +106,7 @@ func TestRecipesEnrolThroughFaults(t *testing.T) {
 			}
 			p.check(t)
 
-			again := recipe(t, r.interpreter, r.checkout) // as after a crash: the order is confirmed, and has no token any more
-			again.Env = append(again.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
-				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
+			again := s.recipe(t, r.interpreter, r.checkout) // as after a crash: the order is confirmed, and has no token any more
 			if out, err := again.CombinedOutput(); err != nil || string(out) != "\n"+printed {
 				t.Errorf("the recipe, run again, prints %q, %v; want %q", out, err, "\n"+printed)
 			}
@@ -122,10 +126,7 @@ func TestRecipesTakeTheEventsOfAnEnrolment(t *testing.T) {
 			s := newSuite(t, sandbox.Memory)
 			address, printed := receiving(t, recipe(t, r.interpreter, r.receiver), receiverSecret)
 			s.Configure(t, strings.ReplaceAll(providers, "HOOKS/KOWHAI", address))
-			cmd := recipe(t, r.interpreter, r.checkout)
-			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "PROVIDER=KOWHAI",
-				"ORDER=RECIPE-1", "COURSE=NZDIP", "FIRST_PAYMENT=2027-02-01")
-			enrolled := enrolsBy(t, cmd, s.setUpAt)
+			enrolled := enrolsBy(t, s.recipe(t, r.interpreter, r.checkout), s.setUpAt)
 
 			again := []byte(`{"event_id": "evt_1", "event": "checkout.confirmed", "data": {"provider_order_id": "AGAIN"}}`)
 			signature := events.Sign(receiverSecret, time.Now(), again)
@@ -162,9 +163,7 @@ func TestRecipesPrintTheReadinessOfTheService(t *testing.T) {
 		{"python3", "ready.py", "sandbox v1\nready: true\n"}, {"sh", "ready.sh", `"ready_for_api_calls":true`},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			cmd := recipe(t, r.interpreter, r.name)
-			cmd.Env = append(cmd.Environ(), "BASE="+s.URL)
-			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), r.want) {
+			if out, err := s.recipe(t, r.interpreter, r.name).CombinedOutput(); err != nil || !strings.Contains(string(out), r.want) {
 				t.Errorf("%v, %s; want %s", err, out, r.want)
 			}
 		})
@@ -182,8 +181,7 @@ func TestRecipesCancelAnOpenCheckoutOnly(t *testing.T) {
 				if r[0] == "sh" {
 					want = strings.TrimPrefix(want, "CONFLICT") // curl --fail prints no body
 				}
-				cmd := recipe(t, r[0], r[1])
-				cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "CHECKOUT="+created.String("checkout.checkout_id"))
+				cmd := s.recipe(t, r[0], r[1], "CHECKOUT="+created.String("checkout.checkout_id"))
 				if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), want) {
 					t.Errorf("%s; want %s", out, want)
 				}
@@ -200,9 +198,7 @@ func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
 	all, next := s.walk(t, "KOWHAI", "", 100)
 	for _, r := range [][2]string{{"node", "catchup.mjs"}, {"python3", "catchup.py"}, {"sh", "catchup.sh"}} {
 		t.Run(r[1], func(t *testing.T) {
-			cmd := recipe(t, r[0], r[1])
-			cmd.Env = append(cmd.Environ(), "BASE="+s.URL, "KEY="+s.Keys["KOWHAI"], "CURSOR="+all[0]["cursor"].(string))
-			out, _ := cmd.CombinedOutput()
+			out, _ := s.recipe(t, r[0], r[1], "CURSOR="+all[0].Text("cursor")).CombinedOutput()
 			if r[0] == "sh" { // one page
 				if strings.Count(string(out), `"event_id":`) != 100 {
 					t.Errorf("%s", out)
@@ -211,7 +207,7 @@ func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
 			}
 			var want strings.Builder
 			for _, e := range all[1:] {
-				fmt.Fprintln(&want, e["event_id"], e["status"])
+				fmt.Fprintln(&want, e.Text("event_id"), e.Text("status"))
 			}
 			if fmt.Fprintln(&want, "next", next); string(out) != want.String() {
 				t.Errorf("the recipe prints\n%s\nwant\n%s", out, want.String())
@@ -220,27 +216,14 @@ func TestRecipesCatchUpByTheListOfEvents(t *testing.T) {
 	}
 }
 
-// entries returns the entries of a page of the list.
-func entries(t *testing.T, r response) (all []map[string]any) {
-	t.Helper()
-	list, ok := r.At("events").([]any)
-	if r.Status != http.StatusOK || !ok {
-		t.Fatalf("a list answers %d %s", r.Status, r.Body)
-	}
-	for _, e := range list {
-		all = append(all, e.(map[string]any))
-	}
-	return all
-}
-
 // walk returns the entries of a list from a cursor to its end, and the cursor to go on from.
-func (s *suite) walk(t *testing.T, provider, after string, limit int) (all []map[string]any, next string) {
+func (s *suite) walk(t *testing.T, provider, after string, limit int) (all []apiclient.Object, next string) {
 	t.Helper()
 	for {
 		r := s.Get(t, provider, fmt.Sprintf("%s?limit=%d&after=%s", "/v1/events", limit, after))
-		page := entries(t, r)
-		if len(page) > limit {
-			t.Fatalf("a page of %d has %d entries", limit, len(page))
+		page := r.List("events")
+		if r.Status != http.StatusOK || len(page) > limit {
+			t.Fatalf("a page of %d is %d %s", limit, r.Status, r.Body)
 		}
 		all, after = append(all, page...), r.String("next")
 		if len(page) == 0 {

@@ -46,10 +46,6 @@ func TestCitus(t *testing.T) {
 	c.recoverPrepared(t)
 	stop()
 	c.completes(t, clients)
-	verified := verifiedAgreements(c.run(t, "agreements", "verify", "--all"))
-	if want := len(c.Enrolments.All); verified != want {
-		t.Errorf("%d agreements were verified, want those of %d enrolments", verified, want)
-	}
 }
 
 // citusCluster is processes of the program, each at a node of a Citus cluster, in turn.
@@ -73,7 +69,7 @@ func newCitusCluster(t *testing.T, b suite, coordinator string) *citusCluster {
 	c := &citusCluster{nodes: citusNodes(t, coordinator, schema)}
 	c.cluster = &cluster{Workload: workload.New(t, b.Binary, c.nodes[0]), servers: make([]*server, clusterSize)}
 	c.Multiply(t, 10)
-	c.run(t, "store", "distribute")
+	c.Run(t, "store", "distribute", "--store", c.Store)
 	for i := range clusterSize {
 		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.Rand))
 		c.launch(t, i)
@@ -88,16 +84,6 @@ func newCitusCluster(t *testing.T, b suite, coordinator string) *citusCluster {
 func (c *citusCluster) launch(t *testing.T, i int) {
 	t.Helper()
 	c.servers[i] = &server{Process: proc.Start(t, c.Command(clusterArgs(c.nodes[i%len(c.nodes)], c.addrs.all[i])...))}
-}
-
-// run runs an operator's command over the store, and returns its output.
-func (c *citusCluster) run(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := c.Command(append(args, "--store", c.Store)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%q: %v\n%s", args, err, out)
-	}
-	return string(out)
 }
 
 func (c *citusCluster) awaitBegun(t *testing.T, n int) {

@@ -208,7 +208,7 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 func (b suite) startsAtOnce(t *testing.T) {
 	const atOnce = 10
 	rounds, half := testlevel.Runs(t, 1), 0
-	rng := workload.NewRand(t)
+	rng := workload.NewRand()
 	for range rounds {
 		store := postgrestest.URL(t)
 		var all []*server

@@ -32,7 +32,7 @@ const storeFiles = "records.db records.db.secret"
 // the middle of the next step.
 func (b suite) finishesAKilledFirstStart(t *testing.T) {
 	const kills = 45
-	rng, half := workload.NewRand(t), 0
+	rng, half := workload.NewRand(), 0
 	for n := range kills {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "records.db")
@@ -188,7 +188,7 @@ func (b suite) servesWithoutALog(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { read.Close() })
-			rng := workload.NewRand(t)
+			rng := workload.NewRand()
 			addr, private := proc.QuietAddr(t, rng), proc.QuietAddr(t, rng)
 			cmd := b.Command("serve", "--store", newFile(t), "--addr", addr, "--ops-addr", private, "--rate-limit", "0")
 			cmd.Stderr = write

@@ -1,10 +1,16 @@
 package full_test
 
 import (
+	"context"
 	"database/sql"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,11 +80,13 @@ type crashRun struct {
 	dir     string
 	longest time.Duration // that a server lives under load
 	hit     int           // kills that cut a request
+	reader  reader
 }
 
 // Servers on one store are killed, each at a random moment: during its start, under the load of 16
 // clients, or during its shutdown. Then a last one runs undisturbed until every enrolment is
-// confirmed and no event is pending, and the record is compared with every answer that a client got.
+// confirmed and no event is pending, and the record is compared with every answer that a client got, and with the list of events
+// as a provider reads it meanwhile.
 //
 // A long run has as many enrolments, or more: the servers then live for seconds, and there are as many as that takes.
 func (b suite) survivesKills(t *testing.T) {
@@ -88,6 +96,7 @@ func (b suite) survivesKills(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir, longest: longest}
+	r.reader.begin(t)
 	n := 0
 	for ; n < rounds || len(r.Enrolments.All) < lives; n++ {
 		r.round(t, n)
@@ -101,37 +110,19 @@ func (b suite) survivesKills(t *testing.T) {
 
 	p := r.Serve(t, r.Store)
 	base, restarted := p.Listening(t), time.Now()
+	r.reader.server.Store(apiclient.New(base, r.Keys))
 	r.Finish(t, apiclient.New(base, r.Keys))
 	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
 	r.Settle(t)
 	t.Logf("no event was pending %v after the restart", time.Since(restarted))
+	passes := r.reader.end()
 	p.Stop(t, syscall.SIGTERM)
 	checkIntact(t, filepath.Join(dir, "records.db"))
-	r.checkVerified(t)
 	if lost := r.Check(t); lost == 0 {
 		t.Error("void: no kill came between a commit and its answer")
 	}
 	r.checkTakenUp(t, restarted)
-}
-
-// checkVerified checks that no kill left an agreement that looks forged.
-func (r *crashRun) checkVerified(t *testing.T) {
-	t.Helper()
-	verified := verifiedAgreements(r.Run(t, "agreements", "verify", "--all", "--store", r.Store))
-	t.Logf("%d agreements were verified", verified)
-	if want := len(r.Enrolments.All); verified != want || want == 0 {
-		t.Errorf("%d agreements were verified, want those of %d enrolments", verified, want)
-	}
-}
-
-// verifiedAgreements returns the number of the agreements that agreements verify has printed.
-func verifiedAgreements(printed string) int {
-	numbers := map[string]bool{}
-	for line := range strings.Lines(printed) {
-		number, _, _ := strings.Cut(line, " ")
-		numbers[number] = true
-	}
-	return len(numbers)
+	checkPasses(t, passes, r.Records(t))
 }
 
 // round starts a server and kills it: in one of six rounds before it listens, in another one of six
@@ -144,7 +135,9 @@ func (r *crashRun) round(t *testing.T, n int) {
 		p.Kill(t)
 		return
 	}
-	c := apiclient.New(p.Listening(t), r.Keys)
+	base := p.Listening(t)
+	c := apiclient.New(base, r.Keys)
+	r.reader.server.Store(apiclient.New(base, r.Keys))
 	stop := load{clients: crashClients, excused: apiclient.IsCut, once: true}.enrol(t, r.Workload, c)
 	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, r.longest))
 	if n%6 == 5 {
@@ -182,5 +175,82 @@ func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Logf("the events of %d checkouts were recovered, the last %v after the restart", len(first), slowest)
 	if len(first) == 0 {
 		t.Error("void: no kill cut a delivery off")
+	}
+}
+
+// reader is KOWHAI, which reads the list of its events again and again, each time from its beginning to its end.
+type reader struct {
+	server  atomic.Pointer[apiclient.Client] // of the server that was started last
+	calm    atomic.Bool                      // no server is killed any more
+	reading sync.WaitGroup
+	passes  [][]string // the ids of the events
+}
+
+func (r *reader) begin(t *testing.T) {
+	t.Cleanup(func() { r.end() })
+	r.reading.Go(func() {
+		for last := false; !last; {
+			last = r.calm.Load()
+			r.passes = append(r.passes, r.pass(t))
+		}
+	})
+}
+
+// end returns the events of each pass, of which the last one began when no server was killed any more.
+func (r *reader) end() [][]string {
+	r.calm.Store(true)
+	r.reading.Wait()
+	return r.passes
+}
+
+// pass reads the list once. It asks for the same page again until it is answered.
+func (r *reader) pass(t *testing.T) (ids []string) {
+	after, limit := "0", 1
+	for began := time.Now(); testlevel.Elapsed(began) < patience && !t.Failed(); <-time.After(calm / 10) {
+		c := r.server.Load()
+		if c == nil { // no server has listened yet
+			continue
+		}
+		page, err := c.Call(context.Background(), "KOWHAI", http.MethodGet, fmt.Sprintf("/v1/events?after=%s&limit=%d", after, limit), "")
+		if err != nil || page.Status != http.StatusOK {
+			continue
+		}
+		list := page.List("events")
+		if len(list) == 0 {
+			return ids
+		}
+		for _, e := range list {
+			ids = append(ids, e.Text("event_id"))
+		}
+		after, limit, began = page.String("next"), min(limit+7, 100), time.Now()
+	}
+	t.Errorf("the page behind %s is not answered", after)
+	return ids
+}
+
+// checkPasses checks that each pass over the list is the beginning of the last, which has every event on record once.
+func checkPasses(t *testing.T, passes [][]string, on []*workload.Record) {
+	t.Helper()
+	last, longest := passes[len(passes)-1], 0
+	for i, pass := range passes[:len(passes)-1] {
+		longest = max(longest, len(pass))
+		if len(pass) > len(last) || !slices.Equal(pass, last[:len(pass)]) {
+			t.Errorf("the %d events of pass %d are not the beginning of the last pass", len(pass), i)
+		}
+	}
+	var recorded []string
+	for _, r := range on {
+		for _, e := range r.Related["event"] {
+			if r.Text("provider_code") == "KOWHAI" {
+				recorded = append(recorded, e.Text("event_id"))
+			}
+		}
+	}
+	t.Logf("%d events were read in %d passes, %d of them by one that began amid the kills", len(last), len(passes), longest)
+	if !slices.Equal(slices.Sorted(slices.Values(last)), slices.Sorted(slices.Values(recorded))) {
+		t.Errorf("the list has the events %q, and on record are %q", last, recorded)
+	}
+	if longest == 0 {
+		t.Error("void: no pass began amid the kills")
 	}
 }

@@ -154,7 +154,7 @@ func (o *organisation) check(t *testing.T, n int) {
 func (c *cluster) awaitFollowed(t *testing.T, o *organisation) {
 	t.Helper()
 	began := time.Now()
-	eventually(t, "the CRM says what the store says", func() bool { return maps.Equal(o.stages(), stagesOf(recordsOf(t, c.Workload))) })
+	eventually(t, "the CRM says what the store says", func() bool { return maps.Equal(o.stages(), stagesOf(c.Records(t))) })
 	t.Logf("the CRM said what the store says %v after the last fault", testlevel.Elapsed(began))
 }
 
@@ -338,7 +338,7 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 	was := o.stages()
 	c.servers[0].Kill(t)
 	k.restore(t)
-	c.Restored(recordsOf(t, c.Workload))
+	c.Restored(c.Records(t))
 	c.launch(t, 0)
 	c.servers[0].awaitListening(t)
 	c.Run(t, "crm", "sync", "--since", "2026-01-01", "--store", c.Store)
@@ -347,7 +347,7 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 	// The store's new life is in the CRM, or in what an operator is told: never neither.
 	differ := func() (list []string) {
 		at := o.stages()
-		for id, s := range stagesOf(recordsOf(t, c.Workload)) {
+		for id, s := range stagesOf(c.Records(t)) {
 			if at[id] != s {
 				list = append(list, id)
 			}

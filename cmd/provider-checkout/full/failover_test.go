@@ -121,7 +121,7 @@ func (l *pairLane) round(t *testing.T, n int) {
 	fault, breaker := standbyFates[n%len(standbyFates)], waitBreakers[n/len(standbyFates)%len(waitBreakers)]
 	began := time.Now()
 	l.pair.Restore(t)
-	l.Enrolments = workload.Enrolments{}
+	l.Enrolments, l.Ledger = workload.Enrolments{}, workload.Ledger{}
 	l.Receiver.Forget()
 	server := l.Serve(t, l.Store)
 	c := newBackend(server.Listening(t), l.Keys, nil)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -192,7 +191,7 @@ func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (st
 	}
 	var clients sync.WaitGroup
 	for range l.clients {
-		rng := rand.New(rand.NewPCG(w.Rand.Uint64(), 0))
+		rng := workload.NewRand()
 		clients.Go(func() {
 			for failed := false; goesOn() && !(failed && l.once); {
 				e := w.Enrolments.Take(rng)

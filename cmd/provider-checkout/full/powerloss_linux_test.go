@@ -46,7 +46,7 @@ func TestPowerLoss(t *testing.T) {
 		c := apiclient.New(s.base, p.Keys)
 		var all sync.WaitGroup
 		for range 4 {
-			rng := rand.New(rand.NewPCG(p.Rand.Uint64(), 0))
+			rng := workload.NewRand()
 			all.Go(func() {
 				for range 4 {
 					if err := p.Enrolments.Begin().Complete(t.Context(), c, rng); err != nil {

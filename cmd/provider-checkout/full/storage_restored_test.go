@@ -39,8 +39,7 @@ func (b suite) restoredPostgreSQL(t *testing.T) {
 func (b suite) restored(t *testing.T, k keeper) {
 	w := workload.New(t, b.Binary, k.store())
 	w.Verdicts.AcceptAll = true
-	ledger, lost := workload.NewLedger(), 0
-	n := testlevel.Runs(t, 2)
+	n, lost := testlevel.Runs(t, 2), 0
 	for round := range n {
 		p := w.Serve(t, k.store())
 		c := apiclient.New(p.Listening(t), w.Keys)
@@ -48,16 +47,14 @@ func (b suite) restored(t *testing.T, k keeper) {
 		awaitDeliveries(t, w, 20)
 		point := k.backup(t, round)
 		awaitDeliveries(t, w, 20)
-		acknowledged := recordsOf(t, w)
+		acknowledged := w.Records(t)
 		point(t)
 		awaitDeliveries(t, w, 40)
 		p.Kill(t)
 		stop()
-		gone := recordsOf(t, w)
-		ledger.Record(gone)
+		gone := w.Records(t)
 		k.restore(t)
-		on := recordsOf(t, w)
-		ledger.Record(on)
+		on := w.Records(t)
 		if missing := workload.Missing(on, acknowledged); len(missing) > 0 {
 			t.Errorf("%q were on record before the point to which the store was restored, and are not", missing)
 		}
@@ -70,23 +67,10 @@ func (b suite) restored(t *testing.T, k keeper) {
 	w.Settle(t)
 	p.Stop(t, syscall.SIGTERM)
 	w.Check(t)
-	ledger.Record(recordsOf(t, w))
-	ledger.Deliveries(w)
-	for _, wrong := range ledger.Wrong[:min(5, len(ledger.Wrong))] {
-		t.Error(wrong)
+	t.Logf("%d restores: %d enrolments, %d checkouts were lost, and %d orders had a second checkout or agreement", n, len(w.Enrolments.All), lost, w.Ledger.Twice())
+	if lost < n || w.Ledger.Twice() < n {
+		t.Errorf("void: %d checkouts were lost and %d orders were enrolled again in %d restores", lost, w.Ledger.Twice(), n)
 	}
-	if len(ledger.Wrong) > 5 {
-		t.Errorf("and %d more", len(ledger.Wrong)-5)
-	}
-	t.Logf("%d restores: %d enrolments, %d checkouts were lost, and %d orders had a second checkout or agreement", n, len(w.Enrolments.All), lost, ledger.Twice())
-	if lost < n || ledger.Twice() < n {
-		t.Errorf("void: %d checkouts were lost and %d orders were enrolled again in %d restores", lost, ledger.Twice(), n)
-	}
-}
-
-func recordsOf(t *testing.T, w *workload.Workload) []*workload.Record {
-	t.Helper()
-	return workload.ReadRecords(t, w.Run(t, "export", "--store", w.Store))
 }
 
 // awaitDeliveries waits until more events have arrived, so that life has gone on.

@@ -3,9 +3,13 @@ package sandbox
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 )
@@ -88,3 +92,21 @@ func Fetch(t testing.TB, url string) Response {
 	t.Helper()
 	return new(Sandbox).Send(t, http.MethodGet, url, "")
 }
+
+// Document returns the API's OpenAPI document, narrowed, with what the tests of this run have seen of it.
+var Document = sync.OnceValue(func() *apidoc.Document {
+	root, err := testlevel.Root()
+	if err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "adapters", "in", "httpapi", "openapi.json"))
+	if err != nil {
+		panic(err)
+	}
+	d, err := apidoc.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	d.Narrow()
+	return d
+})

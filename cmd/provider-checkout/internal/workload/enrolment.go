@@ -33,7 +33,7 @@ func (e *Enrolment) Complete(ctx context.Context, c *apiclient.Client, rng *rand
 		return err
 	}
 	if e.Created.Status == 0 {
-		return fmt.Errorf("%s %s has no setup pair, though it cannot have been confirmed", e.Provider, e.Order)
+		return fmt.Errorf("%s has no setup pair, though it cannot have been confirmed", e.name())
 	}
 	if err := e.SetUp(ctx, c); err != nil {
 		return err
@@ -56,17 +56,15 @@ func (e *Enrolment) Complete(ctx context.Context, c *apiclient.Client, rng *rand
 func (e *Enrolment) twice(rng *rand.Rand, note func(sandbox.Response) error, send func() (sandbox.Response, error)) error {
 	var answers [2]sandbox.Response
 	var errs [2]error
-	if rng.IntN(4) == 0 {
-		var both sync.WaitGroup
-		for i := range 2 {
-			both.Go(func() { answers[i], errs[i] = send() })
-		}
-		both.Wait()
-	} else {
-		for i := 0; i < 2 && errs[0] == nil; i++ {
-			answers[i], errs[i] = send()
+	var both sync.WaitGroup
+	together := rng.IntN(4) == 0
+	for i := 0; i < 2 && (together || errs[0] == nil); i++ {
+		both.Go(func() { answers[i], errs[i] = send() })
+		if !together {
+			both.Wait()
 		}
 	}
+	both.Wait()
 	for _, r := range answers {
 		if r.Status == 0 {
 			continue
@@ -180,8 +178,11 @@ func (e *Enrolment) NoteConfirm(r sandbox.Response) error {
 
 // Wrong returns the error about an answer that a request should not have.
 func (e *Enrolment) Wrong(what string, r sandbox.Response) error {
-	return fmt.Errorf("%s %s: %s answers %d %s", e.Provider, e.Order, what, r.Status, r.Body)
+	return fmt.Errorf("%s: %s answers %d %s", e.name(), what, r.Status, r.Body)
 }
+
+// name names the order, as [Record.order] does.
+func (e *Enrolment) name() string { return e.Provider + " " + e.Order }
 
 // Enrolments are all enrolments that were begun, with the open ones, which are incomplete and without a client.
 type Enrolments struct {

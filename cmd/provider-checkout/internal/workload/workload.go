@@ -5,9 +5,10 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,18 +31,17 @@ type Workload struct {
 	Receiver   *sandbox.Receiver
 	Verdicts   *Verdicts
 	Enrolments Enrolments
+	Ledger     Ledger
 	HeldUp     bool // deliveries may arrive long after they were sent
 	Unsettled  bool // events may still be pending when the record is checked
 	restored   bool // deliveries may be of a life that is not on record
 }
 
-// New configures the store, which --store names, and returns a workload without enrolments. The deliveries to its
-// receiver pass through the handlers that each of between makes.
-func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler) http.Handler) *Workload {
+// New configures the store, which --store names, and returns a workload without enrolments.
+func New(t *testing.T, b proc.Binary, store string) *Workload {
 	t.Helper()
-	r := &Workload{Binary: b, Rand: NewRand(t), Store: store, Receiver: sandbox.NewReceiver(t, between...)}
-	r.Verdicts = &Verdicts{rng: rand.New(rand.NewPCG(r.Rand.Uint64(), 0)),
-		accepted: make(map[string]int), refused: make(map[string]int)}
+	r := &Workload{Binary: b, Rand: NewRand(), Store: store, Receiver: sandbox.NewReceiver(t),
+		Verdicts: &Verdicts{rng: NewRand(), accepted: make(map[string]int), refused: make(map[string]int)}}
 	r.Receiver.AnswerWith(r.Verdicts.answer)
 	r.Keys = Configure(t, b, store, r.Receiver.URL)
 	return r
@@ -51,17 +51,8 @@ func New(t *testing.T, b proc.Binary, store string, between ...func(http.Handler
 // end with their number.
 func (r *Workload) Multiply(t *testing.T, n int) {
 	t.Helper()
-	one := strings.TrimSuffix(strings.TrimPrefix(sandbox.Providers, `{"providers": [`), "]}")
-	all := []string{one}
 	for i := 1; i < n; i++ {
-		all = append(all, forPair(i, one))
-	}
-	file := strings.ReplaceAll(`{"providers": [`+strings.Join(all, ",\n")+`]}`, "HOOKS", r.Receiver.URL)
-	r.Run(t, "apply", "-f", proc.TempFile(t, file), "--store", r.Store)
-	for i := 1; i < n; i++ {
-		for _, code := range []string{forPair(i, "KOWHAI"), forPair(i, "TUI")} {
-			r.Keys[code] = strings.TrimSpace(r.Run(t, "keys", "issue", "--provider", code, "--store", r.Store))
-		}
+		maps.Copy(r.Keys, configurePair(t, r.Binary, r.Store, r.Receiver.URL, i))
 	}
 	r.Enrolments.pairs = n
 }
@@ -74,12 +65,30 @@ func forPair(i int, text string) string {
 	return strings.NewReplacer("KOWHAI", fmt.Sprint("KOWHAI", i), "TUI", fmt.Sprint("TUI", i)).Replace(text)
 }
 
+// Configure applies the sandbox's providers to a store, with the URL of the receiver of their events, and issues a key
+// for each, all with the operator's commands.
+func Configure(t *testing.T, b proc.Binary, store, hooks string) (keys map[string]string) {
+	t.Helper()
+	return configurePair(t, b, store, hooks, 0)
+}
+
+// configurePair is Configure of pair i of providers.
+func configurePair(t *testing.T, b proc.Binary, store, hooks string, i int) (keys map[string]string) {
+	t.Helper()
+	b.Run(t, "apply", "-f", proc.TempFile(t, forPair(i, strings.ReplaceAll(sandbox.Providers, "HOOKS", hooks))), "--store", store)
+	keys = make(map[string]string)
+	for _, code := range []string{forPair(i, "KOWHAI"), forPair(i, "TUI")} {
+		keys[code] = strings.TrimSpace(b.Run(t, "keys", "issue", "--provider", code, "--store", store))
+	}
+	return keys
+}
+
 // Finish makes clients complete every open enrolment. Nothing may interrupt the servers meanwhile.
 func (r *Workload) Finish(t *testing.T, c *apiclient.Client) {
 	t.Helper()
 	var clients sync.WaitGroup
 	for range finishing {
-		rng := rand.New(rand.NewPCG(r.Rand.Uint64(), 0))
+		rng := NewRand()
 		clients.Go(func() {
 			for e := r.Enrolments.Resume(rng); e != nil; e = r.Enrolments.Resume(rng) {
 				if err := e.Complete(t.Context(), c, rng); err != nil {
@@ -104,64 +113,101 @@ func (r *Workload) Settle(t *testing.T) {
 	}
 }
 
+// Records returns what is on record, and notes what its identifiers stand for.
+func (r *Workload) Records(t *testing.T) []*Record {
+	t.Helper()
+	on := ReadRecords(t, r.Run(t, "export", "--store", r.Store))
+	r.Ledger.records(on)
+	return on
+}
+
 // Check compares everything on record with everything that was answered and delivered. It returns how many
 // commits had an answer that was lost.
 func (r *Workload) Check(t *testing.T) (lost int) {
 	t.Helper()
 	byOrder := make(map[string]*Record)
-	for _, on := range ReadRecords(t, r.Run(t, "export", "--store", r.Store)) {
+	for _, on := range r.Records(t) {
 		if byOrder[on.order()] != nil {
 			t.Errorf("%s has two checkouts", on.order())
 		}
 		byOrder[on.order()] = on
 	}
 	r.checkDeliveries(t, byOrder)
-	unique := make(map[string]string)
 	for _, e := range r.Enrolments.All {
-		on := byOrder[e.Provider+" "+e.Order]
+		on := byOrder[e.name()]
+		delete(byOrder, e.name())
 		if on == nil {
-			t.Errorf("%s of %s is not on record", e.Order, e.Provider)
-			continue
-		}
-		delete(byOrder, on.order())
-		on.check(t, e)
-		for _, id := range append(e.IDs[:], e.Agreement[:]...) {
-			if other := unique[id]; id != "" && other != "" {
-				t.Errorf("%s and %s both have %s", other, on.order(), id)
-			}
-			unique[id] = on.order()
+			t.Errorf("%s is not on record", e.name())
+		} else if got, want := on.facts(), e.facts(); !slices.Equal(got, want) {
+			t.Errorf("%s is on record as %q, and was answered as %q", e.name(), got, want)
 		}
 		lost += 2 - e.Opened - e.Confirmed
 	}
 	for order := range byOrder {
 		t.Errorf("%s is on record, but no client created it", order)
 	}
+	for _, wrong := range r.Ledger.wrong {
+		t.Error(wrong)
+	}
+	r.checkAgreements(t)
 	t.Logf("%d commits had an answer that was lost", lost)
 	return lost
+}
+
+// checkAgreements checks that the agreement of every enrolment is as it was signed, with a schedule of the whole price.
+func (r *Workload) checkAgreements(t *testing.T) {
+	t.Helper()
+	verified := map[string]bool{}
+	for line := range strings.Lines(r.Run(t, "agreements", "verify", "--all", "--store", r.Store)) {
+		number, _, _ := strings.Cut(line, " ")
+		verified[number] = true
+	}
+	if want := len(r.Enrolments.All); len(verified) != want || want == 0 {
+		t.Errorf("%d agreements were verified, want those of %d enrolments", len(verified), want)
+	}
 }
 
 // checkDeliveries compares everything that was delivered with the record.
 func (r *Workload) checkDeliveries(t *testing.T, byOrder map[string]*Record) {
 	t.Helper()
-	all := r.Receiver.Deliveries()
-	checkSigned(t, all)
-	if r.restored {
-		r.checkDelivered(t, byOrder)
-		return
-	}
 	byCheckout := make(map[string][]sandbox.Delivery)
-	for _, h := range all {
-		id := h.JSON.Text("data.checkout_id")
-		byCheckout[id] = append(byCheckout[id], h)
+	for _, d := range r.Receiver.Deliveries() {
+		checkSigned(t, d)
+		r.Ledger.note("event", d.JSON.Text("event_id"), string(d.Body))
+		id := d.JSON.Text("data.checkout_id")
+		byCheckout[id] = append(byCheckout[id], d)
 	}
 	for _, on := range byOrder {
 		on.checkDeliveries(t, byCheckout[on.Text("checkout_id")], r)
 		delete(byCheckout, on.Text("checkout_id"))
 	}
 	for id := range byCheckout {
-		t.Errorf("checkout %s had events delivered, and is not on record", id)
+		if !r.restored {
+			t.Errorf("checkout %s had events delivered, and is not on record", id)
+		}
 	}
-	t.Logf("%d deliveries of the events of %d checkouts", len(all), len(byOrder))
+}
+
+// Restored has the clients know no more of their enrolments than a store that was restored to an earlier moment has on
+// record, and complete all of them again.
+func (r *Workload) Restored(on []*Record) {
+	r.restored, r.HeldUp = true, true
+	byOrder := make(map[string]*Record)
+	for _, record := range on {
+		byOrder[record.order()] = record
+	}
+	es := &r.Enrolments
+	es.mu.Lock()
+	defer es.mu.Unlock()
+	for _, e := range es.All {
+		switch record := byOrder[e.name()]; {
+		case record == nil:
+			*e = Enrolment{Provider: e.Provider, Order: e.Order, key: e.key, Body: e.Body}
+		case record.Text("status") != "confirmed":
+			e.setUp, e.Agreement, e.Confirmed = false, [2]string{}, 0
+		}
+	}
+	es.Open = slices.Clone(es.All)
 }
 
 // Verdicts decides the answers of a receiver that is sometimes slow, sometimes fails, and never accepts some events,
@@ -204,30 +250,8 @@ func (v *Verdicts) of(id string) (accepted, refused int) {
 	return v.accepted[id], v.refused[id]
 }
 
-// Configure applies the sandbox's providers to a store, with the URL of the receiver of their events, and issues a key
-// for each, all with the operator's commands.
-func Configure(t *testing.T, b proc.Binary, store, hooks string) (keys map[string]string) {
-	t.Helper()
-	b.Run(t, "apply", "-f", proc.TempFile(t, strings.ReplaceAll(sandbox.Providers, "HOOKS", hooks)), "--store", store)
-	keys = make(map[string]string)
-	for _, code := range []string{"KOWHAI", "TUI"} {
-		keys[code] = strings.TrimSpace(b.Run(t, "keys", "issue", "--provider", code, "--store", store))
-	}
-	return keys
-}
-
-// NewRand returns a source of random moments. Its seed is logged, and CRASH_SEED repeats one.
-func NewRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("CRASH_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &seed); err != nil {
-			t.Fatalf("CRASH_SEED: %v", err)
-		}
-	}
-	t.Logf("CRASH_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+// NewRand returns a source of random moments.
+func NewRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), 0)) }
 
 // Within returns a random duration of at least low and less than high.
 func Within(rng *rand.Rand, low, high time.Duration) time.Duration {

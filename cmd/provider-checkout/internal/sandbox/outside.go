@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // Credentials at GoCardless.
@@ -76,4 +79,24 @@ func (s *Sandbox) Settle(t testing.TB) {
 		}
 		<-time.After(5 * time.Millisecond)
 	}
+}
+
+// Credentials at Salesforce.
+const (
+	ClientID     = "sandbox_hunter2_client"
+	ClientSecret = "sandbox_hunter2_client_secret"
+)
+
+// SimulateSalesforce serves a Salesforce organisation on an origin of its own until the test ends, and returns it with its adapter.
+func SimulateSalesforce(t testing.TB) (*salesforcetest.Org, ports.CRM) {
+	t.Helper()
+	org := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret})
+	server := httptest.NewServer(org)
+	t.Cleanup(func() { org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: ClientID,
+		ClientSecret: ClientSecret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return org, crm
 }

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
+	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
+	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
+	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
+	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
+	"github.com/provider-checkout/provider-checkout/agreement"
+	"github.com/provider-checkout/provider-checkout/catalogue"
+	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/checkout/service"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
+	"github.com/provider-checkout/provider-checkout/ports"
+)
+
+// outside has the systems that a server reaches outside of its store.
+type outside struct {
+	processor *site.GoCardless    // nil: the fake processor
+	crm       *salesforce.CRM     // nil: the embedded CRM
+	notifier  ports.PayerNotifier // nil: payers are not notified
+	signer    *pdf.Signer         // nil: of the sandbox
+	registry  *prometheus.Registry
+	metrics   *ops.Metrics
+}
+
+// outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
+// everything that is missing or wrong, a line each.
+func (s *server) outside() (outside, error) {
+	registry := ops.NewRegistry()
+	metrics := ops.NewMetrics(registry)
+	processor, wrongProcessor := s.gocardless(s.call)
+	crm, wrongCRM := s.salesforce(s.call)
+	notifier, wrongMail := s.notifier()
+	secrets, wrongSecrets := s.secrets()
+	signer, wrongSigner := s.signer()
+	if signer != nil {
+		signer.Stamper = s.stamper(metrics)
+	} else if s.TSA != "" && wrongSigner == nil {
+		wrongSigner = usageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
+	}
+	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
+	for _, part := range []struct {
+		flag string
+		checkout.Retention
+	}{
+		{"erase-abandoned-days", checkout.Retention{AbandonedDays: s.EraseAbandonedDays}},
+		{"erase-agreed-years", checkout.Retention{AgreedYears: s.EraseAgreedYears}},
+	} {
+		if err := part.Check(); err != nil {
+			reasons = append(reasons, usageError(s.name(part.flag)+": "+err.Error()))
+		}
+	}
+	if s.Environment == catalogue.Production {
+		if secrets == nil && wrongSecrets == nil {
+			reasons = append(reasons, missing(secretVariable))
+		}
+		if signer == nil && wrongSigner == nil {
+			reasons = append(reasons, missing(signerVariable))
+		}
+		for _, sentence := range s.lacking() {
+			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.Terms.Chosen()))
+		}
+		if s.Terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
+			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
+		}
+		if s.AllowPrivate {
+			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
+		}
+	}
+	return outside{processor, crm, notifier, signer, registry, metrics}, errors.Join(reasons...)
+}
+
+// signer returns the signer of agreements, or nil without one.
+func (s *server) signer() (*pdf.Signer, error) {
+	return parsed(s.call, signerVariable, func(l secretList) (*pdf.Signer, error) {
+		if strings.TrimSpace(l.text) == "" { // a file that is always mounted
+			return nil, nil
+		}
+		signer, err := pdf.ParseSigner([]byte(l.text))
+		switch {
+		case err != nil:
+			return nil, err
+		case !signer.Signs():
+			return nil, errors.New("the private key is missing")
+		}
+		return signer, signer.Valid(time.Now())
+	})
+}
+
+// stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.
+func (s *server) stamper(metrics *ops.Metrics) *pdf.Stamper {
+	if s.TSA == "" {
+		return nil
+	}
+	client := &http.Client{Timeout: organisationTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &pdf.Stamper{URL: s.TSA, Client: client, Count: metrics.CountStamps()}
+}
+
+// checkDeployment checks the base URL and the processor for the environment.
+func (s *server) checkDeployment() error {
+	if s.Environment == catalogue.Production {
+		return errors.Join(
+			about(s.name("base-url"), service.CheckDeployment(s.Environment, s.BaseURL, checkout.ProcessorInfo{Environment: s.Environment})),
+			about(s.name("processor"), service.CheckDeployment(s.Environment, "https://localhost", s.processorInfo())))
+	}
+	if err := service.CheckDeployment(s.Environment, cmp.Or(s.BaseURL, "http://localhost"), s.processorInfo()); err != nil {
+		return usageError(s.name("base-url") + ": " + oneLine(err.Error()))
+	}
+	return nil
+}
+
+// Names of processors.
+const (
+	fakeName       = "fake"
+	gocardlessName = "gocardless"
+)
+
+const (
+	tokenVariable   = "PROVIDER_CHECKOUT_GOCARDLESS_TOKEN"
+	webhookVariable = "PROVIDER_CHECKOUT_GOCARDLESS_WEBHOOK_SECRET"
+)
+
+// processorInfo returns the description of the processor that the flags name.
+func (f *SystemFlags) processorInfo() checkout.ProcessorInfo {
+	if f.Processor == gocardlessName {
+		return checkout.ProcessorInfo{Name: gocardlessName, Environment: f.Environment}
+	}
+	return (*fakeprocessor.Processor)(nil).Info()
+}
+
+// gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
+// error names everything that is missing or wrong.
+func (f *SystemFlags) gocardless(c *call) (*site.GoCardless, error) {
+	if f.Processor != gocardlessName {
+		return nil, nil
+	}
+	var g site.GoCardless
+	token, wrong := c.required(tokenVariable)
+	if wrong == nil {
+		g.Processor, wrong = gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
+			URL: f.GoCardlessURL})
+		wrong = about(c.names("gocardless-url", "gocardless-token"), wrong)
+	}
+	list, noSecret := c.required(webhookVariable)
+	if noSecret == nil {
+		// GoCardless' own secrets have neither of these in them.
+		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {
+			if secret := strings.TrimSpace(part); secret != "" {
+				g.WebhookSecrets = append(g.WebhookSecrets, []byte(secret))
+			}
+		}
+		if noSecret = gocardless.CheckWebhookSecrets(g.WebhookSecrets); noSecret != nil {
+			noSecret = fmt.Errorf("%s: %w", list.source, noSecret)
+		}
+	}
+	if err := errors.Join(wrong, noSecret); err != nil {
+		return nil, err
+	}
+	return &g, nil
+}
+
+const (
+	smtpUserVariable     = "PROVIDER_CHECKOUT_SMTP_USER"
+	smtpPasswordVariable = "PROVIDER_CHECKOUT_SMTP_PASSWORD"
+)
+
+// noMail is the value of --smtp with which somebody else sends payers their agreements.
+const noMail = "none"
+
+// notifier returns the notifier of payers, or nil without --smtp, which production must say. Its error names everything that is missing or wrong.
+func (s *server) notifier() (ports.PayerNotifier, error) {
+	switch none := s.SMTP == "" || s.SMTP == noMail; {
+	case none && s.MailFrom != "":
+		return nil, s.needs("mail-from", "smtp")
+	case s.SMTP == "" && s.Environment == catalogue.Production:
+		return nil, fmt.Errorf("the mail server is missing (%s): nobody would send payers their agreement. %[1]s %s says that somebody else does",
+			s.name("smtp"), noMail)
+	case none:
+		return nil, nil
+	case s.MailFrom == "":
+		return nil, s.needs("smtp", "mail-from")
+	}
+	user, wrongUser := s.secretList(smtpUserVariable)
+	password, wrongPassword := s.secretList(smtpPasswordVariable)
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		base = &url.URL{} // which is refused elsewhere
+	}
+	n, err := smtp.New(smtp.Options{URL: s.SMTP, From: s.MailFrom, User: line(user), Password: line(password), Host: base.Hostname()})
+	err = about(s.names("smtp", "mail-from", "smtp-user", "smtp-password"), err)
+	if err := errors.Join(wrongUser, wrongPassword, err); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// line returns a credential without the line feed at its end that a file has.
+func line(list secretList) string { return strings.TrimRight(list.text, "\r\n") }
