@@ -64,15 +64,16 @@ func TestApplyReadsStandardInput(t *testing.T) {
 	}
 }
 
-func TestProviderFileHasALimit(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	const file = `{"providers": []}`
-	full := file + strings.Repeat(" ", 32<<20-len(file))
-	o.does(t, "apply", "-f", proc.TempFile(t, full))
-	o.fails(t, "larger than 32 MB", "apply", "-f", proc.TempFile(t, full+" "))
-	if got := try(t, nil, full+" ", "apply", "-f", "-", "--store", "sqlite:"+o.path); got.code != exitFailed {
-		t.Errorf("of standard input, apply = %+v", got)
+func TestAFileThatIsReadHasALimit(t *testing.T) {
+	full := strings.Repeat(" ", maxFile)
+	for text, ok := range map[string]bool{full: true, full + " ": false} {
+		_, fromFile := readFile(nil, proc.TempFile(t, text))
+		_, fromInput := readFile(strings.NewReader(text), standard)
+		for _, err := range []error{fromFile, fromInput} {
+			if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "larger than 32 MB") {
+				t.Errorf("of %d bytes: %v", len(text), err)
+			}
+		}
 	}
 }
 

@@ -87,7 +87,7 @@ func TestListenSendsARefusedEventAgainBeforeTheNext(t *testing.T) {
 	own := sandbox.NewReceiver(t)
 	refused := 0
 	own.AnswerWith(func(sandbox.Delivery) int {
-		if refused++; refused <= 4 {
+		if refused++; refused <= 2 {
 			return http.StatusInternalServerError
 		}
 		return http.StatusNoContent

@@ -27,7 +27,7 @@ func TestContract7EveryExampleOfARefusalIsAnsweredInAConversation(t *testing.T) 
 		}
 		answered[text(t, said)] = true
 	}
-	d := sandbox.Document()
+	d := apidoc.Document()
 	for name, example := range d.Spec.Components.Examples {
 		written := text(t, example.Value.Value.(map[string]any)["error"])
 		if !answered[strings.Replace(written, "https://pay.example.nz", "{base_url}", 1)] {
@@ -68,7 +68,7 @@ func runTests(m *testing.M) int {
 	if code != 0 || !whole() || *overSystems { // over systems outside there are no conversations, which have seen most
 		return code
 	}
-	if missing := sandbox.Document().Unseen(); len(missing) > 0 {
+	if missing := apidoc.Document().Unseen(); len(missing) > 0 {
 		fmt.Printf("the document describes what no test has seen:\n%s\n", strings.Join(missing, "\n"))
 		return 1
 	}
@@ -94,7 +94,7 @@ func TestContract21EveryFieldIsRequiredOfWhomTheDocumentSays(t *testing.T) {
 	for _, tt := range []struct{ request, provider, body string }{
 		{"CatalogueCreateRequest", "KOWHAI", order(catalogueCreate, "ORDER-1")}, {"LegacyCreateRequest", "TUI", legacy},
 	} {
-		for name, required := range requiredFields(sandbox.Document().Spec.Components.Schemas[tt.request].Value) {
+		for name, required := range requiredFields(apidoc.Document().Spec.Components.Schemas[tt.request].Value) {
 			r := s.Post(t, tt.provider, "/v1/provider-checkouts", set(t, tt.body, name, ""))
 			got := slices.ContainsFunc(faults(r), func(f fault) bool { return f.field == name })
 			if got != required {

@@ -96,7 +96,7 @@ func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	}
 	clients := newBackend(clusterURL, w.Keys, &balancer{all: []string{strings.TrimPrefix(proxy.URL, "http://")}})
 	clients.strict = true
-	stop := load{clients: 4, excused: func(error) bool { return false }}.enrol(t, w, clients.Client)
+	stop := load{clients: 4, pace: 50 * time.Millisecond, excused: func(error) bool { return false }}.enrol(t, w, clients.Client)
 	for range testlevel.Runs(t, 2) {
 		for i := range b.servers {
 			stopped := time.Now()

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,11 +18,12 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 )
 
-// Document is the OpenAPI document, and which parts of it were seen.
-type Document struct {
+// Doc is the OpenAPI document, and which parts of it were seen.
+type Doc struct {
 	Spec  *openapi3.T
 	paths map[string]*regexp.Regexp // by path of the document
 
@@ -29,52 +31,39 @@ type Document struct {
 	seen map[string]bool
 }
 
-var parameter = regexp.MustCompile(`\\\{\w+\\\}`) // of a quoted path
+var (
+	parameter = regexp.MustCompile(`\\\{\w+\\\}`)                                    // of a quoted path
+	sent      = regexp.MustCompile(`Response$|Event$|^(Error|Service|Environment)$`) // schemas of what the service sends
+)
 
-// Parse reads an OpenAPI document.
-func Parse(text []byte) (*Document, error) {
-	spec, err := openapi3.NewLoader().LoadFromData(text)
+// Document returns the API's document, with what the tests of this run have seen of it. It is narrowed: what the service sends has only
+// the fields and the words that its schema names. The document itself allows more, so that they can be added; the tests must notice an
+// added one.
+var Document = sync.OnceValue(func() *Doc {
+	root, err := testlevel.Root()
 	if err != nil {
-		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+		panic(err)
 	}
-	d := &Document{Spec: spec, paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
+	spec, err := openapi3.NewLoader().LoadFromFile(filepath.Join(root, "adapters", "in", "httpapi", "openapi.json"))
+	if err != nil {
+		panic(err)
+	}
+	d := &Doc{Spec: spec, paths: map[string]*regexp.Regexp{}, seen: map[string]bool{}}
 	for path := range spec.Paths.Map() {
 		d.paths[path] = regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
 	}
-	return d, nil
-}
-
-// Narrow makes what the service sends allow only the fields and the words that its schema names. The document itself allows
-// more, so that they can be added; the tests must notice an added one.
-func (d *Document) Narrow() {
-	for _, operation := range d.operations() {
-		for _, response := range operation.Responses.Map() {
-			narrow(response.Value.Content["application/json"])
+	for name, schema := range spec.Components.Schemas {
+		if sent.MatchString(name) {
+			narrow(schema.Value)
 		}
 	}
-	for _, event := range d.Spec.Webhooks {
-		narrow(event.Post.RequestBody.Value.Content["application/json"])
-	}
-}
-
-// operations returns the operations of all paths.
-func (d *Document) operations() (all []*openapi3.Operation) {
-	for _, item := range d.Spec.Paths.Map() {
-		all = append(all, slices.Collect(maps.Values(item.Operations()))...)
-	}
-	return all
-}
+	return d
+})
 
 // laterWord stands in tests for a processor's word that is not known yet.
 const laterWord = "on_hold"
 
-func narrow(content *openapi3.MediaType) {
-	if content != nil {
-		narrowSchema(content.Schema.Value)
-	}
-}
-
-func narrowSchema(s *openapi3.Schema) {
+func narrow(s *openapi3.Schema) {
 	if s.Type.Is("object") {
 		no := false
 		s.AdditionalProperties.Has = &no
@@ -83,14 +72,14 @@ func narrowSchema(s *openapi3.Schema) {
 		s.AnyOf[1] = openapi3.NewStringSchema().WithEnum(laterWord).NewRef()
 	}
 	for _, p := range s.Properties {
-		narrowSchema(p.Value)
+		narrow(p.Value)
 	}
 	if s.Items != nil {
-		narrowSchema(s.Items.Value)
+		narrow(s.Items.Value)
 	}
 }
 
-func (d *Document) note(what ...any) {
+func (d *Doc) note(what ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seen[strings.TrimSpace(fmt.Sprintln(what...))] = true
@@ -106,7 +95,7 @@ type Exchange struct {
 }
 
 // Check returns an error if the document does not allow an exchange. It ignores pages and other servers.
-func (d *Document) Check(x Exchange) error {
+func (d *Doc) Check(x Exchange) error {
 	u, err := url.Parse(x.Path)
 	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
 		strings.HasPrefix(u.Path, "/docs") || u.Path == "/" || u.Path == "/v1/openapi.json" {
@@ -156,7 +145,7 @@ func (d *Document) Check(x Exchange) error {
 
 // operation returns the operation of a request. For a method that the path does not have, it is the path's only one,
 // whose answers include that refusal.
-func (d *Document) operation(method, path string) *openapi3.Operation {
+func (d *Doc) operation(method, path string) *openapi3.Operation {
 	for template, pattern := range d.paths {
 		if !pattern.MatchString(path) {
 			continue
@@ -204,7 +193,7 @@ func withoutNulls(v any) any {
 }
 
 // CheckEvent returns an error if the document does not allow an event that was delivered.
-func (d *Document) CheckEvent(header http.Header, body []byte) error {
+func (d *Doc) CheckEvent(header http.Header, body []byte) error {
 	name := header.Get("X-Service-Event")
 	item := d.Spec.Webhooks[name]
 	if item == nil {
@@ -213,18 +202,15 @@ func (d *Document) CheckEvent(header http.Header, body []byte) error {
 	d.note("event", name)
 	for _, p := range item.Post.Parameters {
 		text := header.Get(p.Value.Name)
-		if text == "" && p.Value.Required {
-			return fmt.Errorf("%s has no header %s", name, p.Value.Name)
-		}
 		var value any = text
-		if p.Value.Schema.Value.Type.Is("integer") {
-			n, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return fmt.Errorf("%s: header %s: %w", name, p.Value.Name, err)
-			}
+		if n, err := strconv.ParseFloat(text, 64); err == nil && p.Value.Schema.Value.Type.Is("integer") {
 			value = n
 		}
-		if err := p.Value.Schema.Value.VisitJSON(value); err != nil {
+		err := p.Value.Schema.Value.VisitJSON(value)
+		if text == "" && p.Value.Required {
+			err = errors.New("it is missing")
+		}
+		if err != nil {
 			return fmt.Errorf("%s: header %s: %w", name, p.Value.Name, err)
 		}
 	}
@@ -232,7 +218,7 @@ func (d *Document) CheckEvent(header http.Header, body []byte) error {
 }
 
 // Unseen returns what the document describes and no test has seen.
-func (d *Document) Unseen() (missing []string) {
+func (d *Doc) Unseen() (missing []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	want := func(what ...any) {
@@ -240,10 +226,12 @@ func (d *Document) Unseen() (missing []string) {
 			missing = append(missing, text)
 		}
 	}
-	for _, operation := range d.operations() {
-		for status, response := range operation.Responses.Map() {
-			for _, code := range codes(response.Value.Content["application/json"]) {
-				want(operation.OperationID, status, code)
+	for _, path := range d.Spec.Paths.Map() {
+		for _, operation := range path.Operations() {
+			for status, response := range operation.Responses.Map() {
+				for _, code := range codes(response.Value.Content["application/json"]) {
+					want(operation.OperationID, status, code)
+				}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 )
 
 // Receiver is the providers' receiver of events. It answers 204 unless AnswerWith says otherwise.
@@ -57,7 +58,7 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if err := Document().CheckEvent(got.Header, raw); err != nil {
+	if err := apidoc.Document().CheckEvent(got.Header, raw); err != nil {
 		h.t.Errorf("the event %s is not in the document: %v", raw, err)
 	}
 	h.mu.Lock()

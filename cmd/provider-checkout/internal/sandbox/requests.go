@@ -3,13 +3,9 @@ package sandbox
 import (
 	"context"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/apidoc"
 )
@@ -80,7 +76,7 @@ func (s *Sandbox) Send(t testing.TB, method, path, body string, headers ...strin
 	if method != http.MethodHead && r.JSON == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		t.Errorf("%s %s answers %q, which is not JSON", method, path, r.Body)
 	}
-	if err := Document().Check(apidoc.Exchange{Method: method, Path: strings.TrimPrefix(path, s.URL), Request: body,
+	if err := apidoc.Document().Check(apidoc.Exchange{Method: method, Path: strings.TrimPrefix(path, s.URL), Request: body,
 		Status: r.Status, Header: r.Header, Body: r.Body, JSON: r.JSON}); err != nil {
 		t.Errorf("%s %s answers %d %s, which is not in the document: %v", method, path, r.Status, r.Body, err)
 	}
@@ -92,21 +88,3 @@ func Fetch(t testing.TB, url string) Response {
 	t.Helper()
 	return new(Sandbox).Send(t, http.MethodGet, url, "")
 }
-
-// Document returns the API's OpenAPI document, narrowed, with what the tests of this run have seen of it.
-var Document = sync.OnceValue(func() *apidoc.Document {
-	root, err := testlevel.Root()
-	if err != nil {
-		panic(err)
-	}
-	text, err := os.ReadFile(filepath.Join(root, "adapters", "in", "httpapi", "openapi.json"))
-	if err != nil {
-		panic(err)
-	}
-	d, err := apidoc.Parse(text)
-	if err != nil {
-		panic(err)
-	}
-	d.Narrow()
-	return d
-})
