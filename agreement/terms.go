@@ -1,10 +1,11 @@
 package agreement
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -106,15 +107,9 @@ func (t Terms) Check() error {
 	}
 	for i, b := range t.Blocks {
 		f.block(fmt.Sprintf("terms[%d]", i), b)
-		if t.DefaultFees.None() && namesFee.MatchString(b.Text) && strings.Contains(strings.ToLower(b.Title), "fee") {
-			f.add("terms[%d] names a fee, where default_fees say that there is none", i)
-		}
 	}
 	return errors.Join(f...)
 }
-
-// namesFee matches an amount above zero.
-var namesFee = regexp.MustCompile(`\$\s?[0-9.,]*[1-9]`)
 
 // Agency is the agency that collects and holds the students' personal data, as information privacy principle 3A of the
 // Privacy Act 2020 has them told. The zero Agency means that the operator names no agency.
@@ -154,4 +149,165 @@ func (a Agency) Check() error {
 	f.text("privacy.agency.address", a.Address, maxTermLine, true)
 	f.text("privacy.agency.contact", a.Contact, maxTermLine, true)
 	return errors.Join(f...)
+}
+
+// Authority names the party that debits the account under a direct debit authority, its code, and its name on bank
+// statements. A processor that knows says it (checkout.Creditor); for a collector of the operator's own the operator's terms do. The
+// zero Authority names nobody: the payments are collected by the lender, or by the operator, on every day.
+type Authority struct {
+	Initiator         string         // who debits the account, by the name that the code is registered for; "" means who collects
+	AuthorisationCode string         // of the initiator: 7 digits, or the reference by which the scheme knows it
+	Statement         string         // the text of the bank statement: "particulars KOWHAI, code PLAN", or the initiator's name
+	Form              string         // the company whose form takes the authority, such as GoCardless; "" is this service
+	Calendar          money.Calendar // the days on which the initiator takes payments; "" means money.EveryDay
+	Conditions        []Block        // in the place of the scheme's usual ones, where there are any
+}
+
+// Limits of an Authority.
+const (
+	authorisationDigits = 7 // of the code in an operator's terms
+	maxConditions       = 20
+)
+
+// IsZero reports whether a says nothing.
+func (a Authority) IsZero() bool {
+	return a.Initiator == "" && a.AuthorisationCode == "" && a.Statement == "" && a.Form == "" && a.Calendar == "" && len(a.Conditions) == 0
+}
+
+// Or returns a, with what other says in the place of what a does not say.
+func (a Authority) Or(other Authority) Authority {
+	a.Initiator = cmp.Or(a.Initiator, other.Initiator)
+	a.AuthorisationCode = cmp.Or(a.AuthorisationCode, other.AuthorisationCode)
+	a.Statement = cmp.Or(a.Statement, other.Statement)
+	a.Form, a.Calendar = cmp.Or(a.Form, other.Form), cmp.Or(a.Calendar, other.Calendar)
+	if len(a.Conditions) == 0 {
+		a.Conditions = other.Conditions
+	}
+	return a
+}
+
+// Initiator returns the name of the party that debits the account: the lender's, where the authority names no initiator.
+func (t DebitTerms) Initiator() string {
+	return cmp.Or(t.Authority.Initiator, t.Lender.Name, "the operator of this service")
+}
+
+// Debits tells the payer in a sentence or two who debits the account, under which code, and as what the bank statement shows it.
+func (t DebitTerms) Debits() string {
+	text := sentence(t.Initiator()) + " takes the payments from the account by direct debit."
+	if code := t.Authority.AuthorisationCode; code != "" {
+		text += " The banks know it by the authorisation code " + code + "."
+	}
+	if statement := t.Authority.Statement; statement != "" {
+		text += " On the bank statement each payment shows as " + statement + "."
+	}
+	return text
+}
+
+// Told names the party that the account holder tells to end the authority. A bank that is told may end others under the same code.
+func (t DebitTerms) Told() string {
+	switch {
+	case t.Authority.Initiator != "":
+		return t.Authority.Initiator
+	case t.Lender.Name != "":
+		return "the lender, " + t.Lender.Name
+	}
+	return t.Provider
+}
+
+// sentence begins a sentence with the party that it is given.
+func sentence(who string) string {
+	if rest, found := strings.CutPrefix(who, "the "); found {
+		return "The " + rest
+	}
+	return who
+}
+
+// Fee is an amount that the operator charges where a payment fails or comes late.
+type Fee struct {
+	Name   string
+	Amount money.Cents // above 0
+	When   string      // "for each payment that the bank refuses"
+}
+
+// FeeList is a list of fees. The zero FeeList does not say whether there are any; a stated, empty FeeList says that
+// the operator charges no fees.
+type FeeList struct {
+	Stated bool
+	Fees   []Fee
+}
+
+// Text returns the fees as a row says them, a line each, or that there is no fee; "" if the list is not stated.
+func (l FeeList) Text() string {
+	switch {
+	case !l.Stated:
+		return ""
+	case len(l.Fees) == 0:
+		return noDefaultFees
+	}
+	lines := []string{"If a payment fails or comes late:"}
+	for _, f := range l.Fees {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", f.Name, f.Amount.Dollars(), f.When))
+	}
+	return strings.Join(lines, "\n")
+}
+
+const noDefaultFees = "This plan has no fee for a payment that fails or comes late."
+
+// FeesInShort says as much of fees as the terms state: a sentence, or "" where they state nothing.
+func (t Terms) FeesInShort() string {
+	switch {
+	case len(t.DefaultFees.Fees) > 0:
+		return "There are fees only if a payment fails or comes late: see “Default fees”."
+	case t.DefaultFees.Stated:
+		return noDefaultFees
+	}
+	return ""
+}
+
+// Cancellation is the payer's right to cancel the plan soon after the agreement. The zero Cancellation says nothing of it.
+type Cancellation struct {
+	WorkingDays int    // after the day on which the payer counts as having received the agreement
+	How         string // the payer cancels
+	PayWithin   int    // working days in which a payer who cancels and keeps the course pays the rest of its price; 0: it is not said
+}
+
+// PayWithinByLaw is the Cancellation's PayWithin by section 27 of the Credit Contracts and Consumer Finance Act 2003, which wants the cash
+// price of services that the debtor wants to obtain within this time of the notice.
+const PayWithinByLaw = 15
+
+// Period returns the number of working days: "5 working days".
+func (c Cancellation) Period() string {
+	if c.WorkingDays == 1 {
+		return "1 working day"
+	}
+	return fmt.Sprintf("%d working days", c.WorkingDays)
+}
+
+// receivedAfter is the number of working days after which disclosure that was sent electronically counts as made, for the right to
+// cancel: section 35 of the Credit Contracts and Consumer Finance Act 2003.
+const receivedAfter = 2
+
+// Until returns the last day on which a payer can cancel an agreement that was sent electronically on this day in New Zealand; the
+// zero Date for the zero Cancellation. Section 27 of the Act counts the working days "of the day" of the disclosure, and that day
+// itself is not counted (Legislation Act 2019, section 54).
+func (c Cancellation) Until(sent money.Date) money.Date {
+	if c.WorkingDays < 1 {
+		return money.Date{}
+	}
+	day := sent
+	for left := c.WorkingDays + receivedAfter; left > 0; {
+		if day = day.AddDays(1); isWorkingDay(day) {
+			left--
+		}
+	}
+	return day
+}
+
+// isWorkingDay reports whether d is a working day by section 5 of the Act: no Saturday, Sunday or public holiday of the whole country,
+// also where one is kept on the Monday or Tuesday after a weekend, and none of the days from 25 December to 2 January. A regional
+// holiday is a working day. The Act was read as reprinted on 1 August 2009. Later Acts have Waitangi Day and Anzac Day kept on a
+// Monday, and brought Matariki: none of these is counted, which can only give the payer a later date.
+func isWorkingDay(d money.Date) bool {
+	christmas := d.Month == time.December && d.Day >= 25 || d.Month == time.January && d.Day <= 2
+	return d.IsBusinessDay() && !christmas
 }

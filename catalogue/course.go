@@ -1,6 +1,11 @@
 package catalogue
 
-import "github.com/provider-checkout/provider-checkout/money"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/provider-checkout/provider-checkout/money"
+)
 
 // Course is one entry of a provider's catalogue.
 type Course struct {
@@ -38,4 +43,45 @@ type Option struct {
 	Frequency money.Frequency
 	Number    int         // instalments, or 0
 	Amount    money.Cents // regular instalment, or 0
+}
+
+// ErrUnavailable is the error of Resolve for a course that is not sold here and now.
+var ErrUnavailable = errors.New("course is not available")
+
+// ErrNoOption is the error of Resolve for a frequency that the course is not sold at.
+var ErrNoOption = errors.New("course has no such plan")
+
+// Resolve returns what the course costs and how it is paid at frequency f. The error is
+// ErrUnavailable for an inactive course or one of another environment, which callers answer like
+// an unknown one so that they do not reveal which codes exist, and ErrNoOption for a frequency
+// without an option. There is no other error for a course that Check accepted.
+func (c Course) Resolve(env Environment, f money.Frequency) (money.Pricing, money.Instalments, error) {
+	if !c.Active || c.Environment != env {
+		return money.Pricing{}, money.Instalments{}, ErrUnavailable
+	}
+	for _, o := range c.Options {
+		if o.Frequency != f {
+			continue
+		}
+		pricing := c.pricing()
+		instalments, err := o.divide(pricing.Principal)
+		if err != nil {
+			return money.Pricing{}, money.Instalments{}, fmt.Errorf("divide the principal of course %s: %w", c.Code, err)
+		}
+		return pricing, instalments, nil
+	}
+	return money.Pricing{}, money.Instalments{}, ErrNoOption
+}
+
+// pricing returns the cost of the course: there is no interest, so the price less the upfront payment is financed.
+func (c Course) pricing() money.Pricing {
+	return money.Pricing{Price: c.Price, Upfront: c.Upfront, Principal: c.Price - c.Upfront}
+}
+
+// divide returns the instalments of principal under this option.
+func (o Option) divide(principal money.Cents) (money.Instalments, error) {
+	if o.Number != 0 {
+		return money.ByNumber(principal, o.Number)
+	}
+	return money.ByAmount(principal, o.Amount)
 }

@@ -117,30 +117,3 @@ func TestHashKeyRefuses(t *testing.T) {
 		})
 	}
 }
-
-// FuzzHashKey looks for texts that pass for keys although NewKey cannot make them, and
-// for panics.
-func FuzzHashKey(f *testing.F) {
-	for _, env := range []catalogue.Environment{catalogue.Sandbox, catalogue.Production} {
-		text, _ := catalogue.NewKey("KOWHAI", env, issuedAt, [32]byte{4, 5, 6})
-		f.Add(text)
-		f.Add(text[:len(text)-1])
-	}
-	f.Add("pck_sandbox____")
-	f.Fuzz(func(t *testing.T, text string) {
-		hash, ok := catalogue.HashKey(text)
-		id := catalogue.KeyID(text)
-		if !ok {
-			if hash != [32]byte{} || id != text {
-				t.Errorf("HashKey(%q) refuses, with hash %x and id %q", text, hash, id)
-			}
-			return
-		}
-		if hash != sha256.Sum256([]byte(text)) {
-			t.Errorf("HashKey(%q) = %x; want its SHA-256", text, hash)
-		}
-		if !strings.HasPrefix(text, "pck_sandbox_"+id+"_") && !strings.HasPrefix(text, "pck_production_"+id+"_") {
-			t.Errorf("HashKey takes %q, whose id is %q", text, id)
-		}
-	})
-}

@@ -57,7 +57,7 @@ func TestParseTerms(t *testing.T) {
 func TestParseTermsRefuses(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"no JSON", `lender: us`, "the file "},
-		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are fees, profile, profile_reason, privacy, lender, dispute_resolution, cancellation, notice_days, frequent_notice_business_days, hardship, default_fees, authority, terms"},
+		{"a field that is mistyped", `{"lendor": {}}`, "lendor is not a field here; the fields are profile, profile_reason, privacy, lender, dispute_resolution, cancellation, notice_days, frequent_notice_business_days, hardship, default_fees, authority, terms"},
 		{"no days of notice", `{"notice_days": 0}`, "notice_days"},
 		{"more than a month of notice", `{"notice_days": 31}`, "notice_days"},
 		{"more than two weeks of business days", `{"frequent_notice_business_days": 11}`, "frequent_notice_business_days"},
@@ -70,8 +70,6 @@ func TestParseTermsRefuses(t *testing.T) {
 		{"a recipient without a country", `{"privacy": {"recipients": [{"name": "A", "purpose": "to collect"}]}}`, "privacy.recipients[0].country must be given"},
 		{"a recipient of a purpose that shows nothing", `{"privacy": {"recipients": [{"name": "A", "country": "B", "purpose": ""}]}}`, "privacy.recipients[0].purpose must"},
 		{"a tab", `{"terms": [{"title": "a", "text": "b\tc"}]}`, "terms[0].text must not contain control characters"},
-		{"a fee for the credit", `{"fees": [{"name": "a", "amount": 1, "when": "b"}]}`, "fees cannot be charged: the payments of a plan sum to the course price"},
-		{"no fee for the credit", `{"fees": "none"}`, "fees cannot be charged"},
 		{"fees that are neither", `{"default_fees": "few"}`, `default_fees must be "none", or a list of fees`},
 		{"a fee without an amount", `{"default_fees": [{"name": "a", "when": "b"}]}`, "default_fees[0].amount must be given"},
 		{"a fee in words", `{"default_fees": [{"name": "a", "amount": "ten", "when": "b"}]}`, "default_fees[0].amount must be"},

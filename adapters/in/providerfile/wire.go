@@ -93,10 +93,6 @@ func option(o *object) catalogue.Option {
 // "authority": {…}, "terms": [{"title": …, "text": …}], "privacy": {"agency": {…}, "recipients": [{…}]}, "profile": "none", "profile_reason": …}.
 
 func terms(o *object) TermsFile {
-	if _, given := o.Take("fees"); given {
-		o.faults.add(o.At("fees"), "cannot be charged: the payments of a plan sum to the course price, which leaves no room for a fee for the credit; "+
-			"state fees of payments that fail or come late in default_fees")
-	}
 	profile, reason := o.profile()
 	privacy := section(o, "privacy", privacy)
 	file := TermsFile{

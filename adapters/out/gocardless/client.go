@@ -11,12 +11,17 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The bounds of one request, and of a call with its retries.
@@ -204,4 +209,137 @@ func (c *client) latestEvent(ctx context.Context, query ...string) (eventWire, e
 		return eventWire{}, err
 	}
 	return events[0], nil
+}
+
+// errInvalidState is a call that the resource's present state does not allow.
+var errInvalidState = errors.New("invalid_state")
+
+// apiError is an answer that is no success. It repeats GoCardless' own words for the kind of the error, never a message
+// or a value, which may be a payer's.
+type apiError struct {
+	status      int
+	kind        string   // "validation_failed", or the whole error where that is a string
+	reasons     []string // of its parts, with the field's name where there is one
+	requestID   string   // for GoCardless' support
+	conflicting string   // the id of the resource that the idempotency key made before
+}
+
+const maxReasons = 10
+
+func newAPIError(status int, body []byte) *apiError {
+	var w errorWire
+	if json.Unmarshal(body, &w) != nil {
+		var text stringErrorWire
+		_ = json.Unmarshal(body, &text)
+		return &apiError{status: status, kind: outbound.Word(text.Error)}
+	}
+	e := &apiError{status: status, kind: outbound.Word(w.Error.Type), requestID: outbound.Word(w.Error.RequestID)}
+	for _, part := range w.Error.Errors {
+		if reason := strings.TrimSpace(outbound.Word(part.Field) + " " + outbound.Word(part.Reason)); reason != "" && len(e.reasons) < maxReasons {
+			e.reasons = append(e.reasons, reason)
+		}
+		if part.Reason == "idempotent_creation_conflict" {
+			e.conflicting = outbound.Word(part.Links.Conflicting)
+		}
+	}
+	return e
+}
+
+func (e *apiError) Error() string {
+	text := fmt.Sprintf("GoCardless answered %d", e.status)
+	if e.status == http.StatusUnauthorized {
+		text = "GoCardless refuses the access token: 401"
+	}
+	text = strings.TrimSpace(text + " " + e.kind)
+	if len(e.reasons) > 0 {
+		text += " (" + strings.Join(e.reasons, ", ") + ")"
+	}
+	if e.requestID != "" {
+		text += ", request " + e.requestID
+	}
+	return text
+}
+
+// Is reports whether the error means what a port's error means.
+func (e *apiError) Is(target error) bool {
+	switch target {
+	case errInvalidState:
+		return e.kind == "invalid_state"
+	case ports.ErrNotFound:
+		return e.status == http.StatusNotFound
+	case ports.ErrBusy:
+		return e.status == http.StatusTooManyRequests
+	}
+	return false
+}
+
+// transient reports whether a call may be sent again.
+func transient(err error) bool {
+	refused, ok := errors.AsType[*apiError](err)
+	return ok && (refused.status >= 500 || refused.status == http.StatusTooManyRequests) || errors.As(err, new(*outbound.Lost))
+}
+
+const (
+	perMinute    = 1000 // requests of one account, by GoCardless' rate limit
+	burst        = perMinute / 6
+	longestPause = 20 * time.Second // after a refused request: GoCardless names a time up to a minute away
+)
+
+// errLimited is the error of a request that may not be sent within the caller's time.
+var errLimited = fmt.Errorf("GoCardless' rate limit is used up: %w", ports.ErrBusy)
+
+// limiter keeps the requests of this process within the rate limit, and holds them back after GoCardless has refused one, because
+// other processes use the account too.
+type limiter struct {
+	bucket *rate.Limiter
+	now    func() time.Time
+	pause  func(context.Context, time.Duration) (lasted bool)
+	mu     sync.Mutex
+	closed time.Time // until then no request is sent
+}
+
+func newLimiter(now func() time.Time) *limiter {
+	return &limiter{bucket: rate.NewLimiter(rate.Limit(perMinute-burst)/60, burst), now: now, pause: outbound.Pause}
+}
+
+// wait returns when a request may be sent. It fails at once if that is not within the caller's time.
+func (l *limiter) wait(ctx context.Context) error {
+	l.mu.Lock()
+	closed := l.closed.Sub(l.now())
+	l.mu.Unlock()
+	if closed > 0 && !l.sleep(ctx, closed) || l.bucket.Wait(ctx) != nil {
+		return errLimited
+	}
+	return nil
+}
+
+// sleep pauses, and reports whether ctx lasts as long. If it cannot, sleep does not pause.
+func (l *limiter) sleep(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return !(ok && time.Until(deadline) < d) && l.pause(ctx, d)
+}
+
+// refused holds further requests back for as long as the answer to a refused request says.
+func (l *limiter) refused(h http.Header) {
+	now := l.now()
+	there, err := http.ParseTime(h.Get("Date")) // dates in the answer are by GoCardless' clock
+	if err != nil {
+		there = now
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = now.Add(min(retryAfter(h, there), longestPause))
+}
+
+// retryAfter returns the pause that an answer asks for: GoCardless says it as RateLimit-Reset, and a proxy before it as Retry-After.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	for _, name := range []string{"Retry-After", "RateLimit-Reset"} {
+		if at, err := http.ParseTime(h.Get(name)); err == nil {
+			return max(at.Sub(now), 0)
+		}
+	}
+	return 0
 }

@@ -4,10 +4,16 @@
 package jsonlines
 
 import (
+	"encoding/hex"
 	"io"
+	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // NewVisitor returns a visitor for a store's export that writes each record to w as it comes. It writes a line at a
@@ -52,4 +58,266 @@ func checkoutLines(r checkout.CheckoutRecord, env catalogue.Environment) []Objec
 		lines = append(lines, toWireMoment(c, m))
 	}
 	return lines
+}
+
+func toWireProvider(p catalogue.Provider) Object {
+	return Object{
+		Put("kind", "provider"),
+		Put("provider_code", p.Code),
+		Put("name", p.Name),
+		Put("account_id", p.AccountID),
+		Put("environment", string(p.Environment)),
+		Put("active", p.Active),
+		Put("api_enabled", p.APIEnabled),
+		Opt("disabled", p.Disabled), // by an operator
+		Put("mode", string(p.Mode)), // catalogue or legacy
+		Opt("enrolment_origins", p.EnrolmentOrigins),
+		Opt("success_url", p.SuccessURL),
+		Opt("cancel_url", p.CancelURL),
+		Opt("rate_limit", p.RateLimit),
+		Opt("branding", Object{
+			Opt("display_name", p.Branding.DisplayName),
+			Opt("primary_colour", p.Branding.PrimaryColour),
+			Opt("logo_url", p.Branding.LogoURL),
+			Opt("support_email", p.Branding.SupportEmail),
+		}),
+		Opt("webhook", Object{Put("url", p.Destination.URL)}),
+	}
+}
+
+func toWireCourse(provider string, c catalogue.Course) Object {
+	plans := make([]Object, len(c.Options))
+	for i, o := range c.Options {
+		plans[i] = Object{Put("payment_frequency", string(o.Frequency)), Opt("number_of_instalments", o.Number), Opt("instalment_amount", o.Amount)}
+	}
+	var prices []Object
+	for _, p := range c.Prices {
+		prices = append(prices, Object{Put("valid_from", p.From.String()), Put("course_price", p.Price), Put("upfront_payment", p.Upfront)})
+	}
+	return Object{
+		Put("kind", "course"),
+		Put("provider_code", provider),
+		Put("course_code", c.Code),
+		Put("course_name", c.Name),
+		Put("course_price", c.Price),
+		Put("upfront_payment", c.Upfront),
+		Opt("prices", prices),
+		Put("active", c.Active),
+		Put("environment", string(c.Environment)),
+		Put("plans", plans),
+	}
+}
+
+func toWireKey(k catalogue.Key) Object {
+	return Object{
+		Put("kind", "key"),
+		Put("key_id", k.ID),
+		Put("provider_code", k.Provider),
+		Put("environment", string(k.Environment)),
+		Put("created_at", k.CreatedAt),
+		Opt("revoked_at", k.RevokedAt),
+		Opt("label", k.Label),
+		Opt("expires_at", k.ExpiresAt),
+		Opt("last_used", k.LastUsed),
+	}
+}
+
+// toWireCheckout describes the setup tokens without revealing them.
+func toWireCheckout(c checkout.Checkout, env catalogue.Environment) Object {
+	var tokens []Object
+	for _, t := range c.Tokens {
+		tokens = append(tokens, Object{Put("epoch", t.Epoch), Put("expires_at", t.Expires)})
+	}
+	return Object{
+		Put("kind", "checkout"),
+		Put("checkout_id", c.ID),
+		Put("provider_code", c.ProviderCode),
+		Put("provider_order_id", c.OrderID),
+		Opt("idempotency_key", sentKey(c)),
+		Put("request_id", c.RequestID),
+		Put("created_at", c.CreatedAt),
+		Put("status", string(c.Status)),
+		Put("contact_id", c.Records(env).ContactID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("dda_id", c.Records(env).DDAID),
+		Opt("course_code", c.CourseCode),
+		Put("course_name", c.Intent.CourseName),
+		Put("pricing", toWirePricing(c.Intent.Pricing)),
+		Put("plan", toWirePlan(c.Intent.Plan)),
+		Opt("setup_tokens", tokens),
+		Opt("confirmed_at", c.Confirmation.At),
+		Opt("confirm_request_id", c.Confirmation.RequestID),
+		Opt("agreement_number", c.Confirmation.AgreementNumber),
+		Opt("ended", Object{Opt("at", c.End.At), Opt("by", string(c.End.By)), Opt("ground", string(c.End.Ground)),
+			Opt("reason", c.End.Reason)}), // it was cancelled, or its agreement withdrawn
+		Opt("erased_at", c.ErasedAt), // when the personal data was erased
+	}
+}
+
+// sentKey returns the idempotency key of a checkout if its create sent one: the default follows from the order.
+func sentKey(c checkout.Checkout) string {
+	if c.IdempotencyKey == checkout.DefaultKey(c.ProviderCode, c.OrderID) {
+		return ""
+	}
+	return c.IdempotencyKey
+}
+
+func toWirePricing(p money.Pricing) Object {
+	return Object{Put("course_price", p.Price), Put("amount_to_finance", p.Principal), Put("upfront_payment", p.Upfront)}
+}
+
+func toWirePlan(p money.Plan) Object {
+	final := p.Final
+	if !p.Residual() {
+		final = 0
+	}
+	return Object{
+		Put("payment_type", checkout.PaymentType),
+		Put("payment_frequency", string(p.Frequency)),
+		Put("number_of_instalments", p.Number),
+		Put("instalment_amount", p.Regular),
+		Opt("final_instalment_amount", final),
+		Put("first_payment_date", p.First),
+	}
+}
+
+func toWireContact(c checkout.Checkout, env catalogue.Environment) Object {
+	return Object{
+		Put("kind", "contact"),
+		Put("contact_id", c.Records(env).ContactID),
+		Put("checkout_id", c.ID),
+		Put("first_name", c.Student.FirstName),
+		Put("last_name", c.Student.LastName),
+		Put("email", c.Student.Email),
+	}
+}
+
+func toWireOpportunity(c checkout.Checkout, env catalogue.Environment) Object {
+	status := ""
+	if c.Status == checkout.Confirmed {
+		status = "complete"
+	}
+	return Object{
+		Put("kind", "opportunity"),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("checkout_id", c.ID),
+		Put("contact_id", c.Records(env).ContactID),
+		Put("provider_code", c.ProviderCode),
+		Opt("course_code", c.CourseCode),
+		Put("course_name", c.Intent.CourseName),
+		Opt("enrolment_status", status),
+	}
+}
+
+func toWireDDA(c checkout.Checkout, env catalogue.Environment) Object {
+	return Object{
+		Put("kind", "dda"),
+		Put("dda_id", c.Records(env).DDAID),
+		Put("checkout_id", c.ID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("contact_id", c.Records(env).ContactID),
+		Put("setup_complete", c.SetupComplete()),
+		Opt("try", c.Setup.Try),
+		Opt("billing_request_id", c.Setup.BillingRequestID),
+		Put("billing_request_status", string(c.Setup.BillingRequest)),
+		Opt("mandate_status", string(c.Setup.Mandate)),
+		Opt("mandate_id", c.Setup.MandateID),
+		Opt("mandate_since", c.Setup.MandateSince),
+		Opt("mandate_reason_code", c.Setup.MandateReason), // the processor's, such as DISHONOUR-AC05
+		Put("authorisation_status", string(c.Setup.Authorisation)),
+		Put("authorised", c.Setup.Authorisation == checkout.Authorised),
+		Opt("account_holder_name", c.Setup.AccountHolder),
+		Opt("account_mask", string(c.Setup.AccountMask)),
+		Opt("completed_at", c.Setup.CompletedAt),
+		Opt("consent", toWireConsent(c.Setup.Consent)),
+	}
+}
+
+// toWireConsent writes the evidence that the payer accepted the direct debit terms.
+func toWireConsent(c agreement.Consent) Object {
+	return Object{
+		Put("accepted_at", c.At),
+		Opt("network_address", c.From),
+		Opt("terms", c.Terms),
+		Opt("notice_days", c.Period.Days),
+		Opt("notice_in_business_days", c.Period.Business),
+		Opt("disclosed", Object{Opt("sha256", c.Disclosed.SHA256), Opt("page", c.Disclosed.Page)}), // before accepted_at
+	}
+}
+
+func toWireAgreement(c checkout.Checkout, env catalogue.Environment, a agreement.Agreement) Object {
+	return Object{
+		Put("kind", "agreement"),
+		Put("agreement_id", c.AgreementID(env, c.Confirmation.AgreementNumber)),
+		Put("agreement_number", a.Number),
+		Put("checkout_id", c.ID),
+		Put("opportunity_id", c.Records(env).OpportunityID),
+		Put("dda_id", c.Records(env).DDAID),
+		Put("accepted_at", a.AcceptedAt),
+		Put("pdf_generated", c.Confirmation.PDFGenerated()),
+		Put("facts", jsontext.Value(a.Facts())),
+	}
+}
+
+func toWireDocument(c checkout.Checkout, env catalogue.Environment, size int) Object {
+	return Object{
+		Put("kind", "document"),
+		Put("document_id", c.DocumentID(env, c.Confirmation.AgreementNumber)),
+		Put("checkout_id", c.ID),
+		Put("agreement_number", c.Confirmation.AgreementNumber),
+		Put("sha256", hex.EncodeToString(c.Confirmation.DocumentSHA256[:])),
+		Put("size", size),
+	}
+}
+
+func toWireNotice(r checkout.JobRecord) Object {
+	status, sent := string(r.State), time.Time{} // sent is when another system took it over
+	switch r.State {
+	case checkout.JobDone:
+		status, sent = "sent", r.SettledAt
+	case checkout.JobFailed:
+		status = "failed"
+	}
+	return Object{
+		Put("kind", "notice"),
+		Put("notice_id", r.Job.ID),
+		Put("checkout_id", r.Job.CheckoutID),
+		Put("notice", r.Job.Name), // setup or agreement
+		Put("created_at", r.Job.CreatedAt),
+		Put("status", status), // pending, sent, failed or dropped
+		Put("attempts", r.Attempts),
+		Opt("sent_at", sent),
+		Opt("receipt", r.Receipt),      // the other system's words
+		Opt("failed_at", r.Failure.At), // of the latest attempt that failed, like the failure
+		Opt("failure", r.Failure.Reason),
+	}
+}
+
+func toWireMoment(c checkout.Checkout, m checkout.Moment) Object {
+	return Object{
+		Put("kind", "moment"),
+		Put("checkout_id", c.ID),
+		Put("at", m.At),
+		Put("moment", string(m.Kind)),
+		Opt("actor", string(m.Actor)),
+		Opt("request_id", m.RequestID),
+		Opt("detail", m.Detail),
+		Put("times", max(m.Times, 1)),
+	}
+}
+
+func toWireEvent(c checkout.Checkout, e checkout.EventRecord) Object {
+	return Object{
+		Put("kind", "event"),
+		Put("event_id", e.Event.ID),
+		Put("event", string(e.Event.Name)),
+		Put("checkout_id", e.Event.CheckoutID),
+		Put("provider_code", e.Event.ProviderCode),
+		Put("provider_order_id", c.OrderID),
+		Put("request_id", e.Event.RequestID),
+		Put("created_at", e.Event.CreatedAt),
+		Put("status", string(e.Status)),
+		Put("attempts", e.Attempts),
+		Put("body", string(e.Event.Body)), // the exact bytes that are signed and sent
+	}
 }

@@ -11,11 +11,13 @@ import (
 	"time"
 	"unicode"
 
+	"pgregory.net/rapid"
+
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/testdata"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
-	"pgregory.net/rapid"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -291,4 +293,57 @@ func printed(t testing.TB, a agreement.Agreement) []byte {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// Wherever a page ends, what stands for a character is explained once, where it first stands.
+func TestPrintExplainsOnceWhatItCannotShow(t *testing.T) {
+	for n := 1; n <= 60; n += 7 {
+		a := sample.Agreement(n)
+		a.Provider.Name = "🎉 Institute"
+		a.Terms.Blocks = []agreement.Block{{Title: "🎉 rights", Text: "None."}, {Title: "Hardship", Text: "Ask."}}
+		text := squeeze(read(t, printed(t, a)).text())
+		note := squeeze("What stands as [U+…] in this document is a character that it cannot show, by its Unicode number.")
+		before, _, found := strings.Cut(text, note)
+		if !found || strings.Count(text, note) != 1 || !strings.HasSuffix(before, "NZDT") {
+			t.Fatalf("a plan of %d: the opening does not end with the one note:\n%s", n, text)
+		}
+	}
+}
+
+func TestDocumentsStaySmall(t *testing.T) {
+	for _, p := range people(t) {
+		a := sample.Agreement(52)
+		a.Student.FirstName, a.DirectDebit.AccountHolder = p.Name, p.Name
+		if size := len(printed(t, a)); size > 80_000 {
+			t.Errorf("an agreement on 52 payments with %s has %d bytes, want at most 80,000", p.Name, size)
+		}
+	}
+}
+
+// person is a case of testdata/names.json.
+type person struct{ Script, Given, Family, Name string }
+
+func people(t testing.TB) []person {
+	t.Helper()
+	var v struct {
+		Description string
+		Cases       []person
+	}
+	testdata.Read(t, "names.json", &v)
+	return v.Cases
+}
+
+// A name in any script is drawn with its own letters, and is read back as it is written.
+func TestPrintDrawsLawfulNames(t *testing.T) {
+	for _, p := range people(t) {
+		a := sample.Agreement(1)
+		a.Student.FirstName, a.Student.LastName, a.DirectDebit.AccountHolder = p.Given, p.Family, p.Name
+		document := printed(t, a)
+		if got, want := read(t, document).words(), words(t, a); got != want || strings.Count(got, squeeze(invisible.Replace(p.Name))) < 3 {
+			t.Errorf("%s: the document of %s reads\n%s\nwant\n%s", p.Script, p.Name, got, want)
+		}
+		for _, fault := range conformance(t, parse(t, document)) {
+			t.Errorf("%s: %s: %s", p.Script, p.Name, fault)
+		}
+	}
 }

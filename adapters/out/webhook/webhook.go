@@ -4,12 +4,19 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
@@ -113,4 +120,88 @@ func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attemp
 	// The connection can be reused only if this answer was read to its end.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxBody)
 	return nil
+}
+
+// cause returns why an attempt got no answer, without any text from the receiver: package net/http
+// quotes malformed answers in its errors, and crypto/x509 the receiver's certificate.
+func cause(ctx context.Context, err error) error {
+	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &certificate):
+		return certificateFault(certificate.Err)
+	case errors.As(err, &network):
+		return network // a name that is not found, a refused address, a refused or reset connection
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("connection was closed without an answer")
+	}
+	return errors.New("answer is not proper HTTP, or not proper TLS")
+}
+
+// certificateFault returns what is wrong with a receiver's certificate.
+func certificateFault(err error) error {
+	var host x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &host):
+		return errors.New("certificate is for another host")
+	case errors.As(err, &authority):
+		return errors.New("certificate is signed by an unknown authority")
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("certificate has expired or is not valid yet")
+	}
+	return errors.New("certificate is not valid")
+}
+
+// The reasons for refusing a destination before it is dialled.
+var (
+	errNotURL   = errors.New("destination is not a URL with a host")
+	errNotHTTPS = errors.New("destination is not https")
+	errUserInfo = errors.New("destination holds user information")
+	errPort     = errors.New("destination's port is neither 443 nor from 1024 up")
+)
+
+// parseTarget parses a destination. Its errors do not quote it, because its query may be confidential.
+func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return nil, errNotURL
+	case u.User != nil:
+		return nil, errUserInfo
+	case allowPrivate && u.Scheme == "http":
+		return u, nil
+	case u.Scheme != "https":
+		return nil, errNotHTTPS
+	case !allowPrivate && !portAllowed(u.Port()):
+		return nil, errPort
+	}
+	return u, nil
+}
+
+// portAllowed reports whether events may go to a port. The ports of other protocols are refused.
+func portAllowed(port string) bool {
+	n, err := strconv.ParseUint(cmp.Or(port, "443"), 10, 16)
+	return err == nil && (n == 443 || n >= 1024)
+}
+
+// newDialer returns a dialer that checks each address before it connects to it.
+func newDialer(o Options) *net.Dialer {
+	guardian := ssrf.New(ssrf.WithAnyPort()) // parseTarget checks the port
+	return &net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return ssrf.ErrInvalidHostPort
+		}
+		switch ip := to.Addr().WithZone(""); {
+		case catalogue.IsMetadata(ip):
+			return fmt.Errorf("%w: %s is a cloud's metadata service", ssrf.ErrProhibitedIP, ip)
+		case o.AllowPrivate && !ip.Is4In6() && (ip.IsLoopback() || ip.IsPrivate()):
+			return nil
+		}
+		return guardian.Safe(network, address, c)
+	}}
 }

@@ -15,8 +15,14 @@ package salesforcetest
 
 import (
 	"cmp"
+	"crypto"
+	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -181,4 +187,115 @@ func (g *Org) Delete(id string) {
 	r := g.records[id]
 	r.set(nil)
 	r.deleted, r.table.records = true, slices.DeleteFunc(r.table.records, func(other *record) bool { return other == r })
+}
+
+// serveToken answers a request for a token.
+func (g *Org) serveToken(r *http.Request) answer {
+	code, base := "unsupported_grant_type", "http://"+r.Host
+	switch r.PostFormValue("grant_type") {
+	case "client_credentials":
+		code = ""
+		if g.options.ClientSecret == "" || r.PostFormValue("client_id") != g.options.ClientID ||
+			r.PostFormValue("client_secret") != g.options.ClientSecret {
+			code = "invalid_client"
+		}
+	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
+		code = g.checkAssertion(r.PostFormValue("assertion"), base)
+	}
+	if code != "" {
+		return answer{status: http.StatusBadRequest, body: map[string]string{"error": code, "error_description": "refused"}}
+	}
+	token := newID("00D", 1) + "!" + rand.Text()
+	g.tokens[token] = true
+	return answer{status: http.StatusOK, body: map[string]string{"access_token": token, "scope": "api", "instance_url": base,
+		"id": base + "/id/" + newID("00D", 1) + "/" + newID("005", 1), "token_type": "Bearer", "issued_at": "1738368000000"}}
+}
+
+// checkAssertion returns the error of a JWT, or "".
+func (g *Org) checkAssertion(assertion, audience string) string {
+	var header headerWire
+	var claims claimsWire
+	parts := strings.Split(assertion+"..", ".")
+	for i, into := range []any{&header, &claims} {
+		if data, err := base64.RawURLEncoding.DecodeString(parts[i]); err != nil || json.Unmarshal(data, into) != nil {
+			return "invalid_grant"
+		}
+	}
+	signature, _ := base64.RawURLEncoding.DecodeString(parts[2])
+	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	now, ends := g.options.Now(), time.Unix(claims.Expires, 0)
+	switch key := g.options.PublicKey; {
+	case key == nil || header.Algorithm != "RS256" || rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) != nil,
+		claims.Issuer != g.options.ClientID, claims.Audience != audience, claims.Subject != g.options.Username,
+		!ends.After(now) || ends.After(now.Add(3*time.Minute)):
+		return "invalid_grant"
+	}
+	return ""
+}
+
+// FaultKind names a fault.
+type FaultKind string
+
+// The faults.
+const (
+	Hang         FaultKind = "hang"          // no answer comes
+	Reset        FaultKind = "reset"         // the connection breaks
+	ServerError  FaultKind = "server_error"  // 500 UNKNOWN_EXCEPTION
+	Unavailable  FaultKind = "unavailable"   // 503 SERVER_UNAVAILABLE
+	HTML         FaultKind = "html"          // 503 with a page
+	RequestLimit FaultKind = "request_limit" // 403 REQUEST_LIMIT_EXCEEDED
+	ExpiredToken FaultKind = "expired_token" // 401 INVALID_SESSION_ID, and all tokens have ended
+	TornBody     FaultKind = "torn_body"     // half of the answer comes
+	OtherBody    FaultKind = "other_body"    // the answer is 200 with Fault.Body
+	Refuse       FaultKind = "refuse"        // the write of a record fails with Code and Field
+)
+
+// Fault is the trouble of a call. The zero Fault is no trouble.
+type Fault struct {
+	Kind   FaultKind
+	After  bool   // the call is carried out; it always is for TornBody, and without effect for Refuse
+	Body   string // of OtherBody
+	Object string // of Refuse: whose record it is; "" for the first record that is written
+	Code   string // of Refuse: FIELD_CUSTOM_VALIDATION_EXCEPTION if empty
+	Field  string // of Refuse
+}
+
+// page is the answer of a proxy.
+const page = "<html><head><title>Down for Maintenance</title></head><body><h1>We are down for maintenance.</h1></body></html>"
+
+// suffer answers a call as its fault has it. carryOut carries the call out.
+func (g *Org) suffer(w http.ResponseWriter, r *http.Request, f Fault, carryOut func() answer) {
+	var done answer
+	if f.After || f.Kind == "" || f.Kind == TornBody || f.Kind == Refuse {
+		done = carryOut()
+	}
+	switch f.Kind {
+	case Hang:
+		select {
+		case <-r.Context().Done():
+		case <-g.ended:
+		}
+		panic(http.ErrAbortHandler)
+	case Reset:
+		panic(http.ErrAbortHandler)
+	case ServerError:
+		done = failure(http.StatusInternalServerError, "UNKNOWN_EXCEPTION", "An unexpected error occurred.").answer()
+	case Unavailable:
+		done = failure(http.StatusServiceUnavailable, "SERVER_UNAVAILABLE", "The server is unavailable.").answer()
+	case HTML:
+		done = answer{status: http.StatusServiceUnavailable, media: "text/html", content: page}
+	case RequestLimit:
+		done = failure(http.StatusForbidden, "REQUEST_LIMIT_EXCEEDED", "TotalRequests Limit exceeded.").answer()
+	case ExpiredToken:
+		g.mu.Lock()
+		clear(g.tokens)
+		g.mu.Unlock()
+		done = invalidSession().answer()
+	case TornBody:
+		whole := string(done.bytes())
+		done = answer{status: done.status, content: whole[:len(whole)/2]}
+	case OtherBody:
+		done = answer{status: http.StatusOK, content: f.Body}
+	}
+	done.write(w)
 }
