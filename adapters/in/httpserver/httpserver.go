@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
@@ -63,7 +64,6 @@ func Serve(ctx context.Context, c Config) error {
 	}
 	listener := newDrainListener(c.Listener)
 	server := New(c.Handler, c.Log)
-	server.ConnState = listener.countConns
 	defer server.Close()
 	served := make(chan error, 1)
 	go func() { served <- serve(server, listener) }()
@@ -122,11 +122,9 @@ func (c Config) drain(ctx context.Context, server *http.Server, listener *drainL
 	c.Log.Info("draining")
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	// Not http.Server.Shutdown, which closes idle connections on which a request may be in flight.
-	listener.drain()
+	listener.drain() // before Shutdown, which resets the connections that are not accepted yet
 	<-served
-	server.SetKeepAlivesEnabled(false)
-	if err := errors.Join(waitFor(limit, &listener.conns), waitFor(limit, background)); err != nil {
+	if err := errors.Join(server.Shutdown(limit), waitFor(limit, background)); err != nil {
 		c.Log.Warn("cut off what did not finish in time", slog.Any("error", err))
 		return
 	}
@@ -200,4 +198,39 @@ func waitFor(ctx context.Context, work *sync.WaitGroup) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// drainListener is a listener that can be drained: connections that are already established are accepted, and later
+// ones refused. A listener that is merely closed resets the connections that it has not accepted yet, though their
+// clients may have sent requests.
+type drainListener struct {
+	net.Listener
+	draining atomic.Bool
+	backlog  []net.Conn    // connections that were established but not accepted when the drain began
+	drained  chan struct{} // closed when backlog is set
+}
+
+func newDrainListener(ln net.Listener) *drainListener {
+	return &drainListener{Listener: ln, drained: make(chan struct{})}
+}
+
+// Accept implements [net.Listener]. Only one goroutine may call it, in a loop.
+func (l *drainListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil || !l.draining.Load() {
+		return conn, err
+	}
+	if <-l.drained; len(l.backlog) == 0 {
+		return nil, err
+	}
+	conn, l.backlog = l.backlog[0], l.backlog[1:]
+	return conn, nil
+}
+
+// drain closes the listener. Accept still returns the connections that are already established.
+func (l *drainListener) drain() {
+	l.draining.Store(true)
+	l.backlog = acceptBacklog(l.Listener)
+	close(l.drained)
+	_ = l.Close() // an error changes nothing
 }

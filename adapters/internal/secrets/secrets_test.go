@@ -139,29 +139,6 @@ func TestEncryptWithoutRandomness(t *testing.T) {
 	}
 }
 
-func FuzzDecrypt(f *testing.F) {
-	e, err := secrets.New([][]byte{secret('a')}, noise())
-	if err != nil {
-		f.Fatal(err)
-	}
-	good, err := e.Encrypt([]byte("text"), "data")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good)
-	f.Add(good[:22])
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, s []byte) {
-		plain, err := e.Decrypt(s, "data")
-		if err == nil && !bytes.Equal(s, good) {
-			t.Errorf("Decrypt(%x) = %q of bytes that were never encrypted", s, plain)
-		}
-		if err != nil && !errors.Is(err, secrets.ErrDecrypt) {
-			t.Errorf("Decrypt(%x): got error %v, want ErrDecrypt", s, err)
-		}
-	})
-}
-
 func TestAuthorize(t *testing.T) {
 	const sandbox, production = catalogue.Sandbox, catalogue.Production
 	a, b, own := secret('a'), secret('b'), secret('o')

@@ -264,26 +264,6 @@ func TestReconcileMakesLostNotificationsGood(t *testing.T) {
 	}
 }
 
-// A failure in the middle of the list does not move the cursor: nothing is skipped.
-func TestReconcileThatFailsIsRepeatedFromTheSameCursor(t *testing.T) {
-	b := newBench(t)
-	r := newReceiving(t, b)
-	request := b.begin(t, "a")
-	b.complete(t, request.URL, "M O'BRIEN")
-	b.sim.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultForbidden, Path: "/events"})
-	if err := r.reconcile(t); err == nil {
-		t.Fatal("Reconcile succeeded")
-	}
-	b.sim.Disarm()
-	b.sim.Advance(51 * time.Minute)
-	if err := r.reconcile(t); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(r.about(), request.ID) {
-		t.Errorf("notified of %q, want %s", r.about(), request.ID)
-	}
-}
-
 // A page that could not be stored is read again, whichever page of the list it is: a second page has the older events.
 func TestReconcileThatCannotStoreAPageIsRepeatedFromTheSameCursor(t *testing.T) {
 	b := newBench(t)

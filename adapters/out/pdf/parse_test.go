@@ -295,7 +295,11 @@ var invisible = strings.NewReplacer("\u200b", "", "\u202a", "", "\u202b", "", "\
 // read takes the texts back out of a rendered PDF. Glyphs that are drawn one by one are one text.
 func read(t rapid.TB, pdf []byte) document {
 	t.Helper()
-	f := parse(t, pdf)
+	return textsOf(t, parse(t, pdf))
+}
+
+func textsOf(t rapid.TB, f *file) document {
+	t.Helper()
 	d := document{count: int(f.dict(f.root()["Pages"])["Count"].(float64))}
 	fonts := map[any]map[int]string{}
 	for _, page := range f.pages() {

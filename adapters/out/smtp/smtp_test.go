@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
@@ -120,50 +121,6 @@ func TestAMessageArrivesAsItWasWritten(t *testing.T) {
 	}
 }
 
-// A mail program would show a text that looks encoded as something else than the payer's name.
-func TestATextThatLooksEncodedIsShownAsItIs(t *testing.T) {
-	const name = "=?utf-8?q?=0D=0ABcc:evil@x?="
-	s := serve(t)
-	sent := notice()
-	sent.Subject, sent.To.Name = "For "+name, name
-	if _, err := s.through(t, Options{User: "plans", Password: "s3cret"}).Notify(t.Context(), sent); err != nil {
-		t.Fatal(err)
-	}
-	m := read(t, s.take()[0])
-	if to, err := m.Header.AddressList("To"); err != nil || len(to) != 1 || to[0].Name != name {
-		t.Errorf("To is read as %v, %v; want %s", to, err, name)
-	}
-	if got, err := header.DecodeHeader(m.Header.Get("Subject")); err != nil || got != "For "+name {
-		t.Errorf("the subject is read as %q, %v", got, err)
-	}
-}
-
-func TestAFieldOfTheHeaderBeginsOnItsFirstLine(t *testing.T) {
-	for _, text := range []string{"Your plan at Kōwhai", strings.Repeat("Ā", 60), "一年制護理學文憑課程的付款計劃協議書已經簽訂", "李 " + strings.Repeat("a", 80),
-		"Your payment plan at a school with a name that is long, but in ASCII alone from beginning to end", "🧑🏽‍🎓" + strings.Repeat("é🧑", 20)} {
-		s := serve(t)
-		n := s.through(t, Options{User: "plans", Password: "s3cret"})
-		sent := notice()
-		sent.Subject, sent.To.Name = text, text
-		if _, err := n.Notify(t.Context(), sent); err != nil {
-			t.Fatal(err)
-		}
-		d := s.take()[0]
-		head, _, _ := strings.Cut(string(d.text), "\r\n\r\n")
-		for line := range strings.SplitSeq(head, "\r\n") {
-			if strings.HasSuffix(line, ":") || strings.TrimSpace(line) == "" || len(line) > 78 {
-				t.Errorf("%q: the header has a line %q", text, line)
-			}
-		}
-		m := read(t, d)
-		to, err := m.Header.AddressList("To")
-		if subject, errSubject := header.DecodeHeader(m.Header.Get("Subject")); err != nil || errSubject != nil || subject != text ||
-			*to[0] != (netmail.Address{Name: text, Address: sent.To.Email}) {
-			t.Errorf("%q arrives as %q to %v: %v, %v", text, subject, to, err, errSubject)
-		}
-	}
-}
-
 func TestTheConnectionIsEncryptedBeforeAnythingIsSaid(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -266,11 +223,15 @@ func TestNothingPersonalIsRepeated(t *testing.T) {
 	}
 }
 
-func TestNamesAndSubjectsAddNoHeader(t *testing.T) {
+// A name and a subject are read as they were written, whatever they look like: they add no field to the header, and no field begins with an
+// empty line.
+func TestNamesAndSubjectsStayInTheirFields(t *testing.T) {
 	s := serve(t)
 	for _, text := range []string{
 		"A\r\nBcc: all@evil.example", "A\nB", "A\rB", `"x" <other@evil.example>, y`, `back\slash "quoted"`, "a, b; c: d", "Ā\u2028B\x00C",
-		strings.Repeat("李小龙 ", 80), "",
+		strings.Repeat("李小龙 ", 80), "", "=?utf-8?q?=0D=0ABcc:evil@x?=", "For =?utf-8?q?=0D=0ABcc:evil@x?=", "Your plan at Kōwhai",
+		strings.Repeat("Ā", 60), "一年制護理學文憑課程的付款計劃協議書已經簽訂", "李 " + strings.Repeat("a", 80),
+		"Your payment plan at a school with a name that is long, but in ASCII alone from beginning to end", "🧑🏽‍🎓" + strings.Repeat("é🧑", 20),
 	} {
 		n := notice()
 		n.To.Name, n.Subject = text, text
@@ -280,24 +241,22 @@ func TestNamesAndSubjectsAddNoHeader(t *testing.T) {
 		}
 		d := s.take()[0]
 		m := read(t, d)
-		var names []string
-		for name := range m.Header {
-			names = append(names, name)
+		fields := slices.Sorted(maps.Keys(m.Header))
+		if want := []string{"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Reply-To", "Subject", "To"}; !slices.Equal(fields, want) {
+			t.Errorf("%q: the header has %q, want %q", text, fields, want)
 		}
-		slices.Sort(names)
-		if want := []string{"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Reply-To", "Subject", "To"}; !slices.Equal(names, want) {
-			t.Errorf("%q: headers %q, want %q", text, names, want)
-		}
+		want := strings.Fields(oneLine(text))
 		to, err := m.Header.AddressList("To")
-		if err != nil || len(to) != 1 || to[0].Address != n.To.Email || d.to != n.To.Email {
-			t.Errorf("%q: it goes to %v, %v, by the envelope %s", text, to, err, d.to)
+		if err != nil || len(to) != 1 || to[0].Address != n.To.Email || d.to != n.To.Email || !slices.Equal(strings.Fields(oneLine(to[0].Name)), want) {
+			t.Errorf("%q: it goes to %q, %v, by the envelope to %s", text, to, err, d.to)
 		}
-		if got, err := header.DecodeHeader(m.Header.Get("Subject")); err != nil || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(oneLine(text)), " ") {
+		if got, err := header.DecodeHeader(m.Header.Get("Subject")); err != nil || !slices.Equal(strings.Fields(got), want) {
 			t.Errorf("subject %q, %v; want %q", got, err, text)
 		}
-		for line := range strings.SplitSeq(string(d.text), "\r\n") {
-			if len(line) > 998 {
-				t.Errorf("%q: a line of %d bytes", text, len(line))
+		head, _, _ := strings.Cut(string(d.text), "\r\n\r\n")
+		for line := range strings.SplitSeq(head, "\r\n") {
+			if strings.HasSuffix(line, ":") || strings.TrimSpace(line) == "" || len(line) > 78 {
+				t.Errorf("%q: the header has a line %q", text, line)
 			}
 		}
 	}

@@ -180,48 +180,6 @@ func TestParseKnowsEveryBank(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	v := readAccounts(f)
-	for _, tt := range v.Valid {
-		f.Add(tt.Text)
-	}
-	for _, tt := range v.Invalid {
-		f.Add(tt.Text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		a, err := bankaccount.Parse(text)
-		if err != nil {
-			if a != (bankaccount.Number{}) {
-				t.Errorf("Parse(%q) = %+v with error %v", text, a, err)
-			}
-			return
-		}
-		digits := strings.NewReplacer(" ", "", "-", "").Replace(text)
-		if got := a.Bank + a.Branch + a.Base + a.Suffix; got != digits {
-			t.Errorf("Parse(%q) has the digits %s, want %s", text, got, digits)
-		}
-		plain := a.Bank + "-" + a.Branch + "-" + a.Base + "-" + a.Suffix
-		if again, err := bankaccount.Parse(plain); err != nil || again != a {
-			t.Errorf("Parse(%q) = %+v, but of %q = %+v, %v", text, a, plain, again, err)
-		}
-		hidden := a.Bank + "-" + a.Branch + "-•••••" + a.Base[5:] + "-" + a.Suffix
-		if a.BankName() == "" || string(a.Mask()) != hidden {
-			t.Errorf("Parse(%q): bank %q, mask %q, want %q", text, a.BankName(), a.Mask(), hidden)
-		}
-	})
-}
-
-func ExampleParse() {
-	account, err := bankaccount.Parse("12 3140 0171323 50")
-	fmt.Println(account.BankName(), account.Mask(), err)
-
-	_, err = bankaccount.Parse("12-3140-0171332-50") // two digits swapped
-	fmt.Println("account_number", err)
-	// Output:
-	// ASB 12-3140-•••••23-50 <nil>
-	// account_number has a mistake in it: its check digits do not match
-}
-
 // A digit is a digit, and a suffix of three digits is one below 100.
 func TestDigitsOfAnyScriptAreRead(t *testing.T) {
 	for text, want := range map[string]bool{"１２－３１１３－０００３８６９－００": true, "12-3113-000386９-00": true, "١٢-٣١١٣-٠٠٠٣٨٦٩-٠٠": true,

@@ -3,9 +3,7 @@ package fakeprocessor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/memory"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The accounts of the payers, by what becomes of their mandates.
@@ -40,32 +37,6 @@ func TestProcessor(t *testing.T) {
 			Fail:     send(failing),
 			Pass:     func(*testing.T) { b.now = b.now.Add(time.Minute) }}
 	})
-}
-
-func TestBeginFindsTheBillingRequestOfAKey(t *testing.T) {
-	b := newBench(t)
-	begin := func(key, returnURL string) checkout.BillingRequest {
-		t.Helper()
-		got, err := b.processor.Begin(t.Context(), checkout.SetupStart{Key: key, ReturnURL: returnURL})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	first := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1")
-	want := regexp.MustCompile(`^https://pay\.example/enrol/sandbox/processor/billing-requests/BR[A-Z2-7]{24}\?return_url=`)
-	if !want.MatchString(first.URL) || !strings.Contains(first.URL, "/"+first.ID+"?") {
-		t.Errorf("%+v, want an address like %s with the id in it", first, want)
-	}
-	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.1"); again != first {
-		t.Errorf("billing request of the same start = %+v, want %+v", again, first)
-	}
-	if again := begin("a", "https://pay.example/enrol/api/dd-setup?token=x.2"); again.ID != first.ID || again.URL == first.URL {
-		t.Errorf("billing request of the same key with another return URL = %+v, want %q at another address than %q", again, first.ID, first.URL)
-	}
-	if other := begin("b", "https://pay.example/enrol/api/dd-setup?token=x.1"); other.ID == first.ID {
-		t.Errorf("billing request of another key = %q too", other.ID)
-	}
 }
 
 // The page that Begin leads to is known to every process over the store.
@@ -161,18 +132,5 @@ func TestRecordsThatFailAreAnErrorAndAPageThatSaysNoMore(t *testing.T) {
 	}
 	if body := b.do(http.MethodGet, b.request.URL, nil).Body.String(); strings.Contains(body, "rack") {
 		t.Errorf("the page says why:\n%s", body)
-	}
-}
-
-func TestBusyRecordsAreAPageThatMayBeAskedForAgain(t *testing.T) {
-	for _, err := range []error{ports.ErrBusy, ports.ErrUnknown} {
-		b := newBench(t)
-		b.processor = fakeprocessor.New(fakeprocessor.Options{BaseURL: processortest.BaseURL,
-			Records: broken{err: fmt.Errorf("connect: %w", err)}})
-		for _, got := range []*httptest.ResponseRecorder{b.do(http.MethodGet, b.request.URL, nil), b.do(http.MethodPost, b.request.URL, b.filled())} {
-			if got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") == "" {
-				t.Errorf("%v: the page answers %d with Retry-After %q, want 503 with one", err, got.Code, got.Header().Get("Retry-After"))
-			}
-		}
 	}
 }
