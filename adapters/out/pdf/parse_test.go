@@ -35,12 +35,13 @@ type file struct {
 	trailer dict
 	objects map[ref]any
 	streams map[ref][]byte // unpacked
+	drawn   map[ref][]operation
 }
 
 // parse reads a document that is not damaged.
 func parse(t rapid.TB, data []byte) *file {
 	t.Helper()
-	f := &file{data: data, objects: map[ref]any{}, streams: map[ref][]byte{}}
+	f := &file{data: data, objects: map[ref]any{}, streams: map[ref][]byte{}, drawn: map[ref][]operation{}}
 	start := regexp.MustCompile(`startxref\n(\d+)\n%%EOF\n$`).FindSubmatch(data)
 	if start == nil {
 		t.Fatal("the document has no end")
@@ -79,10 +80,12 @@ func parse(t rapid.TB, data []byte) *file {
 	return f
 }
 
+var objectHead = regexp.MustCompile(`^(\d+) 0 obj\n`)
+
 // read reads the object that begins at a place, and returns its number.
 func (f *file) read(t rapid.TB, at int) ref {
 	t.Helper()
-	head := regexp.MustCompile(`^(\d+) 0 obj\n`).FindSubmatch(f.data[min(at, len(f.data)):])
+	head := objectHead.FindSubmatch(f.data[min(at, len(f.data)):])
 	if head == nil {
 		t.Fatalf("no object begins at %d", at)
 	}
@@ -165,6 +168,9 @@ func double(raw []byte) string {
 	return string(utf16.Decode(units))
 }
 
+// longestToken is the length of the longest name, number or word of a document.
+const longestToken = 100
+
 // valueReader reads values one after the other.
 type valueReader struct{ data []byte }
 
@@ -181,13 +187,13 @@ var (
 type word string
 
 func (r *valueReader) value(t rapid.TB) any {
-	t.Helper()
 	r.space()
 	take := func(n int) string {
 		s := string(r.data[:n])
 		r.data = r.data[n:]
 		return s
 	}
+	token := r.data[:min(len(r.data), longestToken)] // for the patterns, whose time grows with their text
 	switch d := r.data; {
 	case bytes.HasPrefix(d, []byte("<<")):
 		take(2)
@@ -232,21 +238,21 @@ func (r *valueReader) value(t rapid.TB) any {
 		}
 		take(1)
 		return raw
-	case reference.Match(d):
-		m := reference.FindSubmatch(d)
+	case reference.Match(token):
+		m := reference.FindSubmatch(token)
 		take(len(m[0]))
 		n, _ := strconv.Atoi(string(m[1]))
 		return ref(n)
-	case nameForm.Match(d):
-		return name(take(len(nameForm.Find(d)))[1:])
-	case numeral.Match(d):
-		n, err := strconv.ParseFloat(take(len(numeral.Find(d))), 64)
+	case nameForm.Match(token):
+		return name(take(len(nameForm.Find(token)))[1:])
+	case numeral.Match(token):
+		n, err := strconv.ParseFloat(take(len(numeral.Find(token))), 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
-	case wordForm.Match(d):
-		switch w := take(len(wordForm.Find(d))); w {
+	case wordForm.Match(token):
+		switch w := take(len(wordForm.Find(token))); w {
 		case "true", "false":
 			return w == "true"
 		default:
@@ -263,9 +269,12 @@ type operation struct {
 	operands []any
 }
 
-// operations reads the content of a page.
+// operations reads the content of a page, once.
 func (f *file) operations(t rapid.TB, page ref) (all []operation) {
 	t.Helper()
+	if f.drawn[page] != nil {
+		return f.drawn[page]
+	}
 	r := &valueReader{data: f.streams[f.dict(page)["Contents"].(ref)]}
 	var operands []any
 	for r.space(); len(r.data) > 0; r.space() {
@@ -280,6 +289,7 @@ func (f *file) operations(t rapid.TB, page ref) (all []operation) {
 	if operands != nil {
 		t.Fatal(fmt.Sprint("operands without an operator: ", operands))
 	}
+	f.drawn[page] = all
 	return all
 }
 
