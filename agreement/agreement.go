@@ -4,7 +4,9 @@ package agreement
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +76,33 @@ type DirectDebit struct {
 	AccountMask   AccountMask
 	AuthorisedAt  time.Time
 	Consent       Consent // to the direct debit terms
+}
+
+// Check returns nil if the figures of the agreement are consistent, or an error with every way in which they are
+// not: the price must be the initial payment and the instalments, and the charges must sum to it and be
+// the charges of the plan (see [money.Schedule]).
+func (a Agreement) Check() error {
+	var f faults
+	if sum := a.Pricing.Upfront + a.Pricing.Principal; sum != a.Pricing.Price {
+		f.add("initial payment and amount to finance are %s, the course price is %s", sum, a.Pricing.Price)
+	}
+	if sum := a.Plan.Principal(); sum != a.Pricing.Principal {
+		f.add("the instalments of the plan are %s, the amount to finance is %s", sum, a.Pricing.Principal)
+	}
+	var sum money.Cents
+	for _, c := range a.Schedule {
+		sum += c.Amount
+	}
+	if sum != a.Pricing.Price {
+		f.add("the charges sum to %s, the course price is %s", sum, a.Pricing.Price)
+	}
+	switch {
+	case !a.Plan.Frequency.Valid() || a.Plan.Number < 1 || a.Plan.Number > money.MaxInstalments:
+		f.add("the plan has no schedule: %d instalments, %q", a.Plan.Number, a.Plan.Frequency)
+	case !slices.Equal(a.Schedule, money.Schedule(a.Pricing.Upfront, a.Plan)):
+		f.add("the charges are not those of the plan")
+	}
+	return errors.Join(f...)
 }
 
 // Erased returns the agreement without personal data: who studies, from whose account it is paid, and from where the payer
