@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -42,11 +43,14 @@ func (s *Service) runTask(t Task) func(context.Context, checkout.Lease) (checkou
 	}
 }
 
-// A look at all checkouts takes a page at a time, so that it is no load, and begins once an hour.
+// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day, or a minute after a look that failed.
 const (
-	retainPage  = 500
-	retainEvery = time.Second
-	retainAgain = time.Hour
+	retainPage   = 500
+	retainEvery  = time.Second
+	retainAgain  = 24 * time.Hour
+	retainFailed = time.Minute
+	// failedMark begins the cursor of a look in which something has failed. No cursor of a store begins with it.
+	failedMark = "!"
 )
 
 // retain looks at a page of checkouts, erases the checkouts that were kept for as long as Config.Retention says, and deletes old jobs. A
@@ -54,9 +58,10 @@ const (
 func (s *Service) retain(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	var ids []string
 	now := s.now()
+	from, failed := strings.CutPrefix(cursor, failedMark)
 	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
 		keep := s.cfg.Retention
-		ids, next, err = s.cfg.Store.OldCheckouts(ctx, cursor, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
+		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
 		return err
 	})
 	if err != nil {
@@ -67,35 +72,45 @@ func (s *Service) retain(ctx context.Context, cursor string) (next string, pause
 			return cursor, retainEvery, nil
 		}
 		if err := s.eraseOld(ctx, id, now); err != nil {
+			failed = true
 			about := checkout.About{CheckoutID: id, ProviderCode: checkout.ProviderOf(id)}
 			s.report(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 		}
 	}
-	if next == "" {
-		return "", retainAgain, nil
+	switch {
+	case next != "" && failed:
+		return failedMark + next, retainEvery, nil
+	case next != "":
+		return next, retainEvery, nil
+	case failed:
+		return "", retainFailed, nil
 	}
-	return next, retainEvery, nil
+	return "", retainAgain, nil
 }
 
-// eraseOld erases a checkout that was kept for long enough. The next look finds it again if a job still needs its data, or it has
-// changed meanwhile.
+// eraseOld erases a checkout that was kept for long enough, unless a job still needs its data.
 func (s *Service) eraseOld(ctx context.Context, id string, now time.Time) (err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	c, err := found(s.cfg.Store.Checkout(ctx, id))
-	if err != nil || c == nil || !s.cfg.Retention.Over(*c, now, s.zone) {
-		return err
-	}
 	e := Eraser{Store: s.cfg.Store, Environment: s.cfg.Environment, By: checkout.ActorService, Now: s.now}
 	e.Setups, _ = s.cfg.Processor.(ports.SetupEraser)
-	act := checkout.Act{ID: "act_retain_" + id, At: now, Operator: "retention", Name: "privacy erase", Subject: id,
-		ProviderCode: c.ProviderCode, Reason: s.cfg.Retention.String()}
-	err = e.Erase(ctx, *c, act, false)
-	if errors.Is(err, checkout.ErrJobsWait) || errors.Is(err, errChanged) {
-		return nil
+	for range attempts(ctx) {
+		c, err := found(s.cfg.Store.Checkout(ctx, id))
+		if err != nil || c == nil || !s.cfg.Retention.Over(*c, now, s.zone) {
+			return err
+		}
+		act := checkout.Act{ID: "act_retain_" + id, At: now, Operator: "retention", Name: "privacy erase", Subject: id,
+			ProviderCode: c.ProviderCode, Reason: s.cfg.Retention.String()}
+		switch err := e.Erase(ctx, *c, act, false); {
+		case errors.Is(err, errChanged): // by a look, for one
+		case errors.Is(err, checkout.ErrJobsWait): // it is looked at again tomorrow
+			return nil
+		default:
+			return err
+		}
 	}
-	return err
+	return errChanged
 }
 
 // Eraser erases the personal data of checkouts, for the retention of a service and for an operator.

@@ -45,8 +45,8 @@ func (w *world) ages(e era) {
 	w.storm, w.calm = time.Now(), time.Now().Add(5*time.Second)
 	w.at(0).replace()
 	w.rest("the world", time.Until(w.calm))
-	for n := 0; n < 14 && !w.model.aged(was, e.over, n == 13); n++ { // what failed is done again an hour later
-		w.rest("the world", 10*time.Minute)
+	for n := 0; n < 14 && !w.model.aged(was, e.over, n == 13); n++ { // what failed is done again a minute later
+		w.rest("the world", 5*time.Second)
 	}
 	w.enrol("later") // which is answered as before
 }
