@@ -165,7 +165,7 @@ func checkDates(t *testing.T, a agreement.Agreement, sections []agreement.Sectio
 
 var printedAmount = regexp.MustCompile(`\$([0-9,]+\.[0-9]{2})`)
 
-// toldInAll returns what a payer pays who is told of a number of payments by these steps alone.
+// toldInAll returns the sum that the steps state for a number of payments.
 func toldInAll(t *testing.T, steps []agreement.Step, payments int) (sum money.Cents) {
 	t.Helper()
 	for _, step := range steps {

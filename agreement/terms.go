@@ -154,7 +154,7 @@ func (a Agency) Check() error {
 
 // Authority names the party that debits the account under a direct debit authority, its code, and its name on bank
 // statements. A processor that knows says it (checkout.Creditor); for a collector of the operator's own the operator's terms do. The
-// zero Authority names nobody: the payments are collected by the lender, or by the operator, on every day.
+// zero Authority names no party: the lender, or the operator, collects the payments, on every day.
 type Authority struct {
 	Initiator         string         // who debits the account, by the name that the code is registered for; "" means who collects
 	AuthorisationCode string         // of the initiator: 7 digits, or the reference by which the scheme knows it

@@ -93,12 +93,9 @@ func (o Observation) Ending() string {
 	return "It has expired."
 }
 
-// The payments of a confirmed checkout are owed though its mandate ends. The payer and the CRM are told when it ends, once for each
-// dead status, and the CRM when it is reinstated.
-
-// mandateChanged returns the jobs that report the mandate's status, which follows a known one; nothing unless the checkout is
-// confirmed. The CRM is told of every status, and the payer of a dead one. Where the processor gives no time for a status, its time
-// is the time at which it was seen. A later answer that gives the time of an end leads to no notice.
+// mandateChanged returns the jobs that report a change of the mandate's status; no job unless the checkout is confirmed, for then its
+// payments are owed though the mandate ends. The CRM gets every status, and the payer a notice of a dead one. Where the processor
+// gives no time for a status, its time is the time at which it was seen. A later answer that gives the time of an end leads to no notice.
 func (c Checkout) mandateChanged(known Observation, now time.Time) []Job {
 	m := c.Setup.Mandate
 	if c.Status != Confirmed {

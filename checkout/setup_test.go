@@ -51,7 +51,6 @@ func TestObservationsMayComeLate(t *testing.T) {
 	}
 }
 
-// A processor may say that a mandate has ended before it says since when. From then on what it says with a time counts again.
 // Another mandate in the place of a known one is a moment, also where its status is the same. Its id is not in it, which an erasure takes.
 func TestAMandateThatIsReplacedIsOnRecord(t *testing.T) {
 	known := observed(checkout.BillingFulfilled, checkout.MandateActive)
@@ -67,6 +66,7 @@ func TestAMandateThatIsReplacedIsOnRecord(t *testing.T) {
 	}
 }
 
+// A processor may report the end of a mandate before its time. A later report with a time counts again.
 func TestAnEndSinceAnUnknownTimeIsNotForEver(t *testing.T) {
 	at := func(m checkout.MandateStatus, since time.Time) checkout.Observation {
 		o := observed(checkout.BillingFulfilled, m)

@@ -97,8 +97,8 @@ type Queue interface {
 	Extend(ctx context.Context, l checkout.Lease, d time.Duration) error
 
 	// Settle stores the outcome of the holder's attempt, and ends the lease. A job that was armed since it was leased is pending and
-	// due, whatever the outcome's state; a queued job is as the outcome has it. The moments are positioned from checkout.FirstPosition of the first on, and counted as Note
-	// counts them. ErrNotFound if the job has another token or is not pending: then nothing changes.
+	// due, whatever the outcome's state; a queued job is as the outcome has it. The moments are positioned from checkout.FirstPosition
+	// of the first on, and counted as Note counts them. ErrNotFound if the job has another token or is not pending: then nothing changes.
 	Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error
 
 	// Jobs returns the jobs that the filter admits, at most limit, the newest first: by their creation, and of one time by their

@@ -177,7 +177,7 @@ func (s *Service) look(ctx context.Context, l checkout.Lease) (o checkout.Outcom
 }
 
 // Notified takes notifications of the processor, each of which names a setup that the service then asks the processor about. A setup of
-// nobody here is passed over. A receiver may acknowledge them when Notified has returned nil.
+// no checkout is ignored. A receiver may acknowledge them when Notified has returned nil.
 func (s *Service) Notified(ctx context.Context, all []checkout.Notification) (err error) {
 	defer recovered(&err)
 	ctx, cancel := detached(ctx, waitLimit)

@@ -177,7 +177,7 @@ const (
 	smtpPasswordVariable = "PROVIDER_CHECKOUT_SMTP_PASSWORD"
 )
 
-// noMail is the value of --smtp with which somebody else sends payers their agreements.
+// noMail is the value of --smtp for an operator who sends the agreements to payers by other means.
 const noMail = "none"
 
 // notifier returns the notifier of payers, or nil without --smtp, which production must say. Its error names everything that is missing or wrong.
