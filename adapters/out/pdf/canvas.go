@@ -1,7 +1,10 @@
 package pdf
 
 import (
+	"bytes"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/colour"
@@ -64,19 +67,8 @@ type bookmark struct {
 	y     float64
 }
 
-// scale is the size of the type, and the height of its lines in that size.
-type scale struct{ size, height float64 }
-
-// The text is 9 points high, or 8 with closer lines where that saves a page.
-var fullSize, smaller = scale{1, 1}, scale{0.89, 0.92}
-
-// of returns the style of a text in the scale.
-func (s scale) of(face *face, size, height float64, c colour.RGB) style {
-	return style{face, size * s.size, height * s.size * s.height, c}
-}
-
 // newCanvas begins a document about an agreement, with one empty page. Its bytes depend on nothing but the text.
-func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale scale) *canvas {
+func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canvas {
 	accent, ok := colour.Parse(a.Provider.Colour)
 	if !ok {
 		accent = slate
@@ -88,13 +80,13 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement, scale
 		structure:   newStructure(),
 		accent:      accent,
 		title:       style{bold, 18, 9.5, colour.Black},
-		heading:     scale.of(bold, 12, 6.8, accent),
-		body:        scale.of(regular, 9, 4.4, colour.Black),
-		label:       scale.of(regular, 9, 4.4, grey),
-		strong:      scale.of(bold, 9, 4.4, colour.Black),
+		heading:     style{bold, 10.5, 5.6, accent},
+		body:        style{regular, 8, 3.6, colour.Black},
+		label:       style{regular, 8, 3.6, grey},
+		strong:      style{bold, 8, 3.6, colour.Black},
 		small:       style{regular, 7.5, 4, grey},
-		glance:      scale.of(regular, 10, 5.5, colour.Black),
-		glanceLabel: scale.of(bold, 9, 5.5, colour.Black),
+		glance:      style{regular, 9, 4.5, colour.Black},
+		glanceLabel: style{bold, 8, 4.5, colour.Black},
 	}
 	c.newPage()
 	return c
@@ -125,9 +117,36 @@ func (c *canvas) turnTo(page int) {
 	c.page, c.used = page, used{}
 }
 
-// write appends to the content of the page.
-func (c *canvas) write(format string, args ...any) {
-	c.pages[c.page] = fmt.Appendf(c.pages[c.page], format+"\n", args...)
+// write appends a line to the content of the page.
+func (c *canvas) write(parts ...string) {
+	b := c.pages[c.page]
+	for _, part := range parts {
+		b = append(b, part...)
+	}
+	c.pages[c.page] = append(b, '\n')
+}
+
+// operate appends an operator with its operands to the content of the page.
+func (c *canvas) operate(operator string, operands ...float64) {
+	b := c.pages[c.page]
+	for _, n := range operands {
+		b = appendNumber(b, n)
+	}
+	c.pages[c.page] = append(append(b, operator...), '\n')
+}
+
+// appendNumber appends a number, rounded to thousandths, and a space.
+func appendNumber(b []byte, n float64) []byte {
+	thousandths := int64(math.Round(n * 1000))
+	if thousandths < 0 {
+		b, thousandths = append(b, '-'), -thousandths
+	}
+	b = strconv.AppendInt(b, thousandths/1000, 10)
+	if rest := thousandths % 1000; rest > 0 {
+		b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+		b = bytes.TrimRight(b, "0")
+	}
+	return append(b, ' ')
 }
 
 // bookmark adds the current line to the outline.
@@ -155,7 +174,7 @@ func (c *canvas) width(st style, text string) float64 {
 
 // millimetres converts a width in thousandths of the type size.
 func (c *canvas) millimetres(st style, width int) float64 {
-	return float64(width) * st.size / points(1) / 1000
+	return float64(width) * st.size * (25.4 / 72) / 1000
 }
 
 // drawTextRight draws clean text so that it ends at x.
@@ -166,45 +185,52 @@ func (c *canvas) drawTextRight(st style, x, y float64, text string) {
 // drawLine draws a line across the page at y.
 func (c *canvas) drawLine(y float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
-	c.write("%s RG 0.57 w %.2f %.2f m %.2f %.2f l S", parts(col), points(left), points(pageHeight-y), points(right), points(pageHeight-y))
+	c.operate("RG", parts(col)...)
+	c.operate("w", 0.57)
+	c.operate("m", points(left), points(pageHeight-y))
+	c.operate("l S", points(right), points(pageHeight-y))
 }
 
 // fillRect fills a rectangle.
 func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
 	c.used.valid = false // the colour is another
-	c.write("%s rg %.2f %.2f %.2f %.2f re f", parts(col), points(x), points(pageHeight-y), points(width), -points(height))
+	c.operate("rg", parts(col)...)
+	c.operate("re f", points(x), points(pageHeight-y), points(width), -points(height))
 }
 
 // parts returns the operands of a colour.
-func parts(col colour.RGB) string {
-	return fmt.Sprintf("%.3f %.3f %.3f", float64(col.R)/255, float64(col.G)/255, float64(col.B)/255)
+func parts(col colour.RGB) []float64 {
+	return []float64{float64(col.R) / 255, float64(col.G) / 255, float64(col.B) / 255}
 }
 
-// points converts millimetres.
-func points(millimetres float64) float64 { return millimetres * 72 / 25.4 }
+// points converts millimetres, to hundredths of a point.
+func points(millimetres float64) float64 { return math.Round(millimetres*7200/25.4) / 100 }
 
 // wrap divides clean text into lines no wider than width: between words, where a line keeps its space, and within a
 // word that is wider than a whole line. A text without words is one empty line.
-func (c *canvas) wrap(st style, text string, width float64) []string {
-	var lines []string
-	line, used := "", 0 // used is its width, in thousandths of the type size
-	for word := range strings.FieldsSeq(text) {
-		if more := c.shaper.width(st.face, " "+word); line != "" && c.millimetres(st, used+more) <= width {
-			line, used = line+" "+word, used+more
-			continue
+func (c *canvas) wrap(st style, text string, width float64) (lines []string) {
+	begin, used := 0, 0 // of the line, which has this width in thousandths of the type size
+	for at := 0; at < len(text); {
+		end := len(text)
+		if space := strings.IndexByte(text[at:], ' '); space >= 0 {
+			end = at + space
 		}
-		if line != "" {
-			lines = append(lines, line+" ") // which is not seen, and is read
+		if at > begin {
+			if more := c.shaper.width(st.face, text[at-1:end]); c.millimetres(st, used+more) <= width {
+				used, at = used+more, end+1
+				continue
+			}
+			lines, begin = append(lines, text[begin:at]), at // the space is not seen, and is read
 		}
-		if c.width(st, word) > width {
-			heads := c.divide(st, word, width)
-			word = heads[len(heads)-1]
-			lines = append(lines, heads[:len(heads)-1]...)
+		if used = c.shaper.width(st.face, text[at:end]); c.millimetres(st, used) > width {
+			heads := c.divide(st, text[at:end], width)
+			last := heads[len(heads)-1]
+			lines, begin, used = append(lines, heads[:len(heads)-1]...), end-len(last), c.shaper.width(st.face, last)
 		}
-		line, used = word, c.shaper.width(st.face, word)
+		at = end + 1
 	}
-	return append(lines, line)
+	return append(lines, text[begin:])
 }
 
 // divide divides a word into parts no wider than width, of one cluster at least, and behind a hyphen where there is one.

@@ -35,10 +35,10 @@ func (c *canvas) mark(m marking) {
 	c.endMark()
 	c.marked = m
 	if m.element == nil {
-		c.write("%s", m.artifact)
+		c.write(m.artifact)
 		return
 	}
-	c.write("/%s <</MCID %d>> BDC", m.element.kind, c.structure.content(m.element, c.page))
+	c.write("/", m.element.kind, " <</MCID ", strconv.Itoa(c.structure.content(m.element, c.page)), ">> BDC")
 }
 
 // endMark ends the piece of content that is being drawn, before another page is drawn on.
@@ -64,9 +64,9 @@ func (c *canvas) set(font string, st style) {
 		return
 	}
 	if !c.used.valid || c.used.colour != st.colour {
-		c.write("%s rg", parts(st.colour))
+		c.operate("rg", parts(st.colour)...)
 	}
-	c.write("BT /%s %.2f Tf ET", font, st.size)
+	c.write("BT /", font, " ", string(appendNumber(nil, st.size)), "Tf ET")
 	c.used = next
 }
 
@@ -95,7 +95,8 @@ func (c *canvas) drawCommon(st style, x, y float64, text string) {
 	font := st.face.common
 	c.mark(c.drawn)
 	c.set(font.name, st)
-	b := fmt.Appendf(c.pages[c.page], "BT %.2f %.2f Td (", x, y)
+	b := appendNumber(appendNumber(append(c.pages[c.page], "BT "...), x), y)
+	b = append(b, "Td ("...)
 	for _, r := range text {
 		code := font.find(r)
 		for _, char := range [...]byte{byte(code >> 8), byte(code)} {
@@ -119,7 +120,7 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 		c.mark(c.drawn)
 	} else {
 		c.endMark() // pieces of content must not be nested: some readers lose what follows
-		c.write("/Span <</MCID %d /ActualText <%X>>> BDC", c.structure.content(c.drawn.element, c.page), utf16Text(r.text))
+		c.write(fmt.Sprintf("/Span <</MCID %d /ActualText <%X>>> BDC", c.structure.content(c.drawn.element, c.page), utf16Text(r.text)))
 		c.marked = marking{artifact: "Span"}
 		defer c.endMark()
 	}
@@ -136,7 +137,7 @@ func (c *canvas) drawGlyphs(st style, x, y float64, r run) {
 			case i > 0:
 				text = noText
 			}
-			c.write("BT %.2f %.2f Td <%04X> Tj ET", x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000, font.code(g.id, text))
+			c.write(fmt.Sprintf("BT %.2f %.2f Td <%04X> Tj ET", x+float64(g.x)*st.size/1000, y+float64(g.y)*st.size/1000, font.code(g.id, text)))
 		}
 	}
 }
@@ -240,9 +241,9 @@ func (s *structure) write(p *press, pages []int) int {
 	s.document.write(p, root, pages)
 	var nums []byte
 	for page, elements := range s.pages {
-		nums = fmt.Appendf(nums, "%d [", page)
+		nums = append(strconv.AppendInt(nums, int64(page), 10), " ["...)
 		for _, e := range elements {
-			nums = append(strconv.AppendInt(nums, int64(e.number), 10), " 0 R "...)
+			nums = appendReference(nums, e.number)
 		}
 		nums = append(nums, "] "...)
 	}
@@ -254,31 +255,38 @@ func (s *structure) write(p *press, pages []int) int {
 
 // write writes e, and all below it after it, in the order in which they are read.
 func (e *element) write(p *press, parent int, pages []int) {
-	b := fmt.Appendf(nil, "<</S /%s /P %d 0 R", e.kind, parent)
+	b := append(append(p.text[:0], "<</S /"...), e.kind...)
+	b = appendReference(append(b, " /P "...), parent)
 	if e.attributes != "" {
-		b = fmt.Appendf(b, " /A %s", e.attributes)
+		b = append(append(b, "/A "...), e.attributes...)
 	}
 	home := -1 // the page of the first piece of content
 	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {
 		home = e.kids[i].page
-		b = fmt.Appendf(b, " /Pg %d 0 R", pages[home])
+		b = appendReference(append(b, "/Pg "...), pages[home])
 	}
-	b = append(b, " /K ["...)
+	b = append(b, "/K ["...)
 	for _, k := range e.kids {
 		switch {
 		case k.element != nil:
 			k.element.number = p.next()
-			b = fmt.Appendf(b, "%d 0 R ", k.element.number)
+			b = appendReference(b, k.element.number)
 		case k.page == home:
-			b = fmt.Appendf(b, "%d ", k.id)
+			b = append(strconv.AppendInt(b, int64(k.id), 10), ' ')
 		default:
 			b = fmt.Appendf(b, "<</Type /MCR /Pg %d 0 R /MCID %d>> ", pages[k.page], k.id)
 		}
 	}
-	p.hold(e.number, append(b, "]>>"...))
+	p.text = append(b, "]>>"...)
+	p.hold(e.number, p.text)
 	for _, k := range e.kids {
 		if k.element != nil {
 			k.element.write(p, e.number, pages)
 		}
 	}
+}
+
+// appendReference appends a reference to an object, and a space.
+func appendReference(b []byte, number int) []byte {
+	return append(strconv.AppendInt(b, int64(number), 10), " 0 R "...)
 }

@@ -34,7 +34,7 @@ func (f *face) has(r rune) bool {
 // spaces, without control and format characters. In place of a rune that f does not have its number stands in
 // brackets, such as [U+1F600], and missing is called with it.
 func (f *face) clean(text string, missing func(rune)) string {
-	if isClean(text) {
+	if f.isClean(text) {
 		return text
 	}
 	text = oneLine(text)
@@ -80,16 +80,15 @@ func joinable(r rune) bool {
 		unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
 }
 
-// isClean reports whether text is plain words with single spaces between them, of which nothing has to be made. Nearly
-// every text of an agreement is.
-func isClean(text string) bool {
+// isClean reports whether text is words in the common font with single spaces between them, of which nothing has to be made.
+// Nearly every text of an agreement is.
+func (f *face) isClean(text string) bool {
 	space := true // before the first word
-	for i := range len(text) {
-		c := text[i]
-		if !plain(rune(c)) || space && c == ' ' {
+	for _, r := range text {
+		if f.common.find(r) == 0 || space && r == ' ' {
 			return false
 		}
-		space = c == ' '
+		space = r == ' '
 	}
 	return !space || text == ""
 }

@@ -173,7 +173,7 @@ func newPrinter(t testing.TB) *Printer {
 func newDocument(t *testing.T) *canvas {
 	t.Helper()
 	p := newPrinter(t)
-	return newCanvas(p.regular, p.bold, newShaper(p.regular.others), accepted(), fullSize)
+	return newCanvas(p.regular, p.bold, newShaper(p.regular.others), accepted())
 }
 
 // accepted is the least agreement that can be rendered.

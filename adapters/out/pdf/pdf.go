@@ -104,14 +104,7 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 	if err != nil {
 		return nil, err
 	}
-	draw := func(scale scale) *canvas {
-		c := newCanvas(p.regular, p.bold, press.shaper, a, scale)
-		c.document(a, sections)
-		return c
-	}
-	c := draw(fullSize)
-	if small := draw(smaller); len(small.pages) < len(c.pages) {
-		c = small
-	}
+	c := newCanvas(p.regular, p.bold, press.shaper, a)
+	c.document(a, sections)
 	return press.document(c, a, a.Facts(), p.signer.room()), nil
 }

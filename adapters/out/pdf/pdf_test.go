@@ -160,7 +160,7 @@ func TestPrintGivesTheSameBytes(t *testing.T) {
 func TestPrintIsInTheProvidersColourAsItCanBeRead(t *testing.T) {
 	tests := []struct{ name, brand, want string }{
 		{"a colour that can be read on white is drawn as it is", "#1f6f54", "0.122 0.435 0.329 rg"},
-		{"one that cannot is darkened", "#ffd100", "0.549 0.447 0.000 rg"},
+		{"one that cannot is darkened", "#ffd100", "0.549 0.447 0 rg"},
 		{"a provider without one has ours", "", "0.149 0.275 0.325 rg"},
 		{"what is no colour is none", "red", "0.149 0.275 0.325 rg"},
 	}

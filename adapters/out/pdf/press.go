@@ -2,12 +2,13 @@ package pdf
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
 	"encoding/xml"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zlib"
@@ -26,6 +27,7 @@ type press struct {
 	held   []byte  // the objects that are stored together in one compressed stream
 	heads  []byte  // their numbers, and their places in held
 	count  int     // of them
+	text   []byte  // of the object that is being made
 }
 
 // place is an entry of the table of objects: an offset in the document, or a number among the objects that are held.
@@ -66,8 +68,8 @@ func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room in
 		"/MarkInfo <</Marked true>> /StructTreeRoot %d 0 R /ViewerPreferences <</DisplayDocTitle true>> /Metadata %d 0 R %s"+
 		"/OutputIntents [<</Type /OutputIntent /S /GTS_PDFA1 /OutputConditionIdentifier (sRGB) /Info (sRGB) /DestOutputProfile %d 0 R>>]>>",
 		list, p.outline(c.marks, pages), documentLanguage, c.structure.write(p, pages), metadata, papers.inCatalogue,
-		p.stream("/N 3 ", p.compress(srgb)))
-	p.end(root, info)
+		p.stream("/N 3 ", packedProfile()))
+	p.end(root, info, papers.sum)
 	return bytes.Clone(p.out.Bytes())
 }
 
@@ -97,10 +99,9 @@ func (p *press) outline(marks []bookmark, pages []int) int {
 	return root
 }
 
-// end writes the objects that are held, and the table of all objects.
-func (p *press) end(root, info int) {
+// end writes the objects that are held, and the table of all objects. A document is identified by the checksum of its facts.
+func (p *press) end(root, info int, id []byte) {
 	holder := p.stream(fmt.Sprintf("/Type /ObjStm /N %d /First %d ", p.count, len(p.heads)), p.compress(append(p.heads, p.held...)))
-	sum := sha256.Sum256(p.out.Bytes())
 	at, own := p.out.Len(), p.next()
 	p.table[own].at = at
 	var table []byte // of entries of a kind, a place and a number; the first is of no object
@@ -116,7 +117,7 @@ func (p *press) end(root, info int) {
 		table = binary.BigEndian.AppendUint16(table, uint16(index))
 	}
 	p.writeStream(own, fmt.Sprintf("/Type /XRef /Size %d /W [1 4 2] /Root %d 0 R /Info %d 0 R /ID [<%X> <%X>] ",
-		len(p.table), root, info, sum[:16], sum[:16]), p.compress(table))
+		len(p.table), root, info, id, id), p.compress(table))
 	fmt.Fprintf(&p.out, "startxref\n%d\n%%%%EOF\n", at)
 }
 
@@ -129,7 +130,8 @@ func (p *press) next() int {
 // hold stores an object that has its number already among the objects that are compressed together.
 func (p *press) hold(number int, text []byte) {
 	p.table[number] = place{true, p.count}
-	p.heads = fmt.Appendf(p.heads, "%d %d ", number, len(p.held))
+	p.heads = append(strconv.AppendInt(p.heads, int64(number), 10), ' ')
+	p.heads = append(strconv.AppendInt(p.heads, int64(len(p.held)), 10), ' ')
 	p.held = append(append(p.held, text...), '\n')
 	p.count++
 }
@@ -183,6 +185,8 @@ const (
 //
 //go:embed srgb.icc
 var srgb []byte
+
+var packedProfile = sync.OnceValue(func() []byte { return pack(srgb) })
 
 // packet is the form of the metadata in XMP, with a verb for each value.
 //

@@ -39,7 +39,10 @@ const (
 )
 
 // papers are the entries of the catalogue and of the first page for the objects that attach the facts and certify the document.
-type papers struct{ inCatalogue, onPage string }
+type papers struct {
+	inCatalogue, onPage string
+	sum                 []byte // of the facts
+}
 
 // papers writes the objects of an agreement with its facts.
 func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int) papers {
@@ -54,6 +57,7 @@ func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int)
 		at, textString(signedBy(a)), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0)
 	field := p.object("<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /Rect [0 0 0 0] /F 132 /P %d 0 R /V %d 0 R>>", firstPage, signature)
 	return papers{
+		sum: sum[:16],
 		inCatalogue: fmt.Sprintf("/AF [%[1]d 0 R] /Names <</EmbeddedFiles <</Names [(%[2]s) %[1]d 0 R]>>>> "+
 			"/AcroForm <</Fields [%[3]d 0 R] /SigFlags 3>> /Perms <</DocMDP %[4]d 0 R>> ", file, factsName, field, signature),
 		onPage: fmt.Sprintf(" /Annots [%d 0 R]", field),
