@@ -125,9 +125,9 @@ func TestFactsComeBack(t *testing.T) {
 
 func TestFactsThatAreNone(t *testing.T) {
 	facts := string(sample.Agreement(1).Facts())
-	for name, text := range map[string]string{"nothing": "", "no JSON": "{", "another form": strings.Replace(facts, `"format": 1`, `"format": 2`, 1),
-		"an unknown fact": strings.Replace(facts, `"format": 1`, `"format": 1, "more": 2`, 1),
-		"no amount":       strings.Replace(facts, `"amount": `, `"amount": -`, 1), "no day": strings.Replace(facts, `"due_date": "2`, `"due_date": "x`, 1)} {
+	for name, text := range map[string]string{"nothing": "", "no JSON": "{", "another form": strings.Replace(facts, `"format":1`, `"format":2`, 1),
+		"an unknown fact": strings.Replace(facts, `"format":1`, `"format":1,"more":2`, 1),
+		"no amount":       strings.Replace(facts, `"amount":`, `"amount":-`, 1), "no day": strings.Replace(facts, `"due_date":"2`, `"due_date":"x`, 1)} {
 		if a, err := agreement.ParseFacts([]byte(text)); err == nil {
 			t.Errorf("of %s: got %+v", name, a)
 		}

@@ -190,12 +190,11 @@ type blockWire struct {
 	Text  string `json:"text"`
 }
 
-// Facts returns the facts of the agreement as JSON, an object with a line for each field. The same agreement has the same bytes.
+// Facts returns the facts of the agreement as JSON, an object in one line. The same agreement has the same bytes.
 func (a Agreement) Facts() []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
 	_ = e.Encode(a.wire()) // no value can fail
 	return text.Bytes()
 }

@@ -63,9 +63,9 @@ func TestContract3AFirstPaymentDateThatHasPassedNeverBunchesPayments(t *testing.
 						continue
 					}
 					want := taken(charges)
-					due := fmt.Sprintf(`"due_date": "%s"`, first.After(money.Weekly, charges))
-					notBefore := fmt.Sprintf(`"not_before": "%s"`, start.After(money.Weekly, charges))
-					collected := fmt.Sprintf(`"collection_date": "%s"`, want)
+					due := fmt.Sprintf(`"due_date":"%s"`, first.After(money.Weekly, charges))
+					notBefore := fmt.Sprintf(`"not_before":"%s"`, start.After(money.Weekly, charges))
+					collected := fmt.Sprintf(`"collection_date":"%s"`, want)
 					if !strings.Contains(line, due) || !strings.Contains(line, notBefore) || !strings.Contains(line, collected) {
 						t.Errorf("charge %d stands in the facts as %s, want it planned for %s and collected on %s", charges+1, line,
 							start.After(money.Weekly, charges), want)
