@@ -1,9 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -27,7 +27,8 @@ func readBody(r *http.Request) (strictjson.Value, error) {
 	if r.ContentLength > maxBody {
 		return strictjson.Value{}, tooLarge()
 	}
-	data, err := io.ReadAll(r.Body)
+	body := bytes.NewBuffer(make([]byte, 0, max(0, r.ContentLength)+bytes.MinRead))
+	_, err := body.ReadFrom(r.Body)
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
@@ -35,7 +36,7 @@ func readBody(r *http.Request) (strictjson.Value, error) {
 	case err != nil: // a body that is cut off, or badly chunked
 		return strictjson.Value{}, checkout.Malformed("the request body did not arrive whole; send it again")
 	}
-	return parseBody(data)
+	return parseBody(body.Bytes())
 }
 
 // checkType refuses what is not declared as plain JSON in UTF-8.

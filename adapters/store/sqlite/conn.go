@@ -21,6 +21,7 @@ import (
 type conn struct {
 	driver.Conn
 	prepared map[string]statement
+	bound    []driver.NamedValue // the arguments of a statement
 }
 
 // statement is a prepared statement.
@@ -37,7 +38,7 @@ func connect(path, parameters string) (*conn, error) {
 	if err != nil {
 		return nil, mapError(err)
 	}
-	return &conn{raw, map[string]statement{}}, nil
+	return &conn{Conn: raw, prepared: map[string]statement{}}, nil
 }
 
 // Close closes the statements and the connection.
@@ -69,7 +70,7 @@ func (c *conn) exec(text string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	result, err := s.ExecContext(context.Background(), bound(args))
+	result, err := s.ExecContext(context.Background(), c.bind(args))
 	if err != nil {
 		return 0, mapError(err)
 	}
@@ -82,7 +83,7 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	if err != nil {
 		return err
 	}
-	found, err := s.QueryContext(ctx, bound(args))
+	found, err := s.QueryContext(ctx, c.bind(args))
 	if err != nil {
 		return mapError(err)
 	}
@@ -102,13 +103,13 @@ func (c *conn) query(ctx context.Context, text string, args []any, visit func([]
 	return mapError(err)
 }
 
-// bound returns the arguments of a statement: values, or fields of a row.
-func bound(args []any) []driver.NamedValue {
-	values := make([]driver.NamedValue, len(args))
+// bind returns the arguments of a statement, which are values or fields of a row, until the next call.
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.bound = c.bound[:0]
 	for i, arg := range args {
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: rows.Value(arg)}
+		c.bound = append(c.bound, driver.NamedValue{Ordinal: i + 1, Value: rows.Value(arg)})
 	}
-	return values
+	return c.bound
 }
 
 // row is a pointer to a row that is scanned.

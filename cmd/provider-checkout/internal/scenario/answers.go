@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 )
 
@@ -21,14 +20,17 @@ func Answers(next http.Handler) http.Handler {
 		}
 		asked, read := &request{ReadCloser: r.Body}, *r // a copy: the server has to know its own body
 		read.Body = asked
-		a := &answer{ResponseWriter: w, header: http.Header{}, status: http.StatusOK}
+		asked.read.Grow(int(max(0, min(r.ContentLength, maxBody))))
+		a := &answer{ResponseWriter: w, to: asked}
 		next.ServeHTTP(a, &read)
-		if asked.scenario() == AnswerLost && a.changed() {
+		if a.held == nil {
+			return
+		}
+		if a.changed() {
 			panic(http.ErrAbortHandler) // closes the connection
 		}
-		maps.Copy(w.Header(), a.header)
 		w.WriteHeader(a.status)
-		_, _ = w.Write(a.body.Bytes())
+		_, _ = w.Write(a.held.Bytes())
 	})
 }
 
@@ -54,17 +56,32 @@ func (r *request) scenario() Scenario {
 	return Of(body.Provider.OrderID)
 }
 
-// answer is an answer that is held back.
+// answer is the answer to a request. That to an order with AnswerLost is held back.
 type answer struct {
 	http.ResponseWriter
-	header http.Header
-	status int
-	body   bytes.Buffer
+	to     *request
+	status int           // 0 before it is known
+	held   *bytes.Buffer // nil if it goes out as it is written
 }
 
-func (a *answer) Header() http.Header            { return a.header }
-func (a *answer) WriteHeader(status int)         { a.status = status }
-func (a *answer) Write(data []byte) (int, error) { return a.body.Write(data) }
+func (a *answer) WriteHeader(status int) {
+	a.status = status
+	if a.to.scenario() == AnswerLost {
+		a.held = &bytes.Buffer{}
+		return
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	if a.status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.held != nil {
+		return a.held.Write(data)
+	}
+	return a.ResponseWriter.Write(data)
+}
 
 // Unwrap lets http.ResponseController reach the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
@@ -73,5 +90,5 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *answer) changed() bool {
 	var body answerWire
 	return a.status == http.StatusCreated ||
-		json.Unmarshal(a.body.Bytes(), &body) == nil && body.AlreadyConfirmed != nil && !*body.AlreadyConfirmed
+		json.Unmarshal(a.held.Bytes(), &body) == nil && body.AlreadyConfirmed != nil && !*body.AlreadyConfirmed
 }
