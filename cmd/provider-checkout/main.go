@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // due dates are New Zealand dates, wherever this runs
 
@@ -26,10 +25,6 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
-	if os.Getenv("GOGC") == "" {
-		// The live heap is a few megabytes: letting it grow fourfold saves most of the garbage collector's work.
-		debug.SetGCPercent(300)
-	}
 	if err := checkVariables(os.Environ()); err != nil {
 		fmt.Fprintln(os.Stderr, program+": "+err.Error())
 		os.Exit(exitUsage)
