@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -140,7 +139,7 @@ func (v *verifier) agreement(ctx context.Context, number string) error {
 	}
 	verdicts := []verdict{verifyFigures(a), stated}
 	document := verifyDocument(of, stored)
-	if verdicts = append(verdicts, document); !document.failed && len(stored.Bytes) > 0 {
+	if verdicts = append(verdicts, document); document.outcome == passed && len(stored.Bytes) > 0 {
 		attached, signed := v.signed(stored.Bytes)
 		if verdicts = append(verdicts, signed...); attached.Number != "" {
 			verdicts = append(verdicts, same("the facts on record are those of the PDF", "the PDF states otherwise", attached.Differences(a)))
@@ -156,57 +155,60 @@ func (v *verifier) file(ctx context.Context, path string) error {
 		return err
 	}
 	attached, verdicts := v.signed(document)
-	number := cmp.Or(attached.Number, path)
-	if attached.Number == "" || v.db == nil {
+	if attached.Number == "" {
+		return v.print(path, verdicts)
+	}
+	number := attached.Number
+	if verdicts = append(verdicts, verifyFigures(attached)); v.db == nil {
 		return v.print(number, verdicts)
 	}
 	of, err := v.db.FindCheckout(ctx, checkout.Reference{AgreementNumber: number})
 	switch {
 	case errors.Is(err, ports.ErrNotFound):
-		verdicts = append(verdicts, verdict{true, "the store has no such agreement"})
+		verdicts = append(verdicts, verdict{failed, "the store has no such agreement"})
 	case err != nil:
 		return readingAgreement(number, err)
 	case sha256.Sum256(document) != of.Confirmation.DocumentSHA256:
-		verdicts = append(verdicts, verdict{true, "it is another PDF than that of the confirm"})
+		verdicts = append(verdicts, verdict{failed, "it is another PDF than that of the confirm"})
 	case of.Erased():
-		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm; the store erased its own on " + formatTime(of.ErasedAt)})
+		verdicts = append(verdicts, verdict{passed, "it is the PDF of the confirm; the store erased its own on " + formatTime(of.ErasedAt)})
 	default:
 		stated, err := v.stated(ctx, attached, of)
 		if err != nil {
 			return err
 		}
-		verdicts = append(verdicts, verdict{text: "it is the PDF of the confirm"}, stated)
+		verdicts = append(verdicts, verdict{passed, "it is the PDF of the confirm"}, stated)
 	}
 	return v.print(number, verdicts)
 }
 
-// signed checks the signature of a document, and returns the agreement that it states.
+// signed checks the signature of a document, and returns the agreement that it states. Anybody can sign under any name: without the
+// operator's certificates it reports that the signer is not known.
 func (v *verifier) signed(document []byte) (agreement.Agreement, []verdict) {
 	attached, under, err := pdf.Verify(document)
 	if err != nil {
-		return attached, []verdict{{true, "the PDF: " + oneLine(err.Error())}}
+		return attached, []verdict{{failed, "the PDF: " + oneLine(err.Error())}}
 	}
 	name := oneLine(under.Subject.String()) + ", certificate " + pdf.Fingerprint(under)
-	signature := verdict{text: "the PDF is signed by " + name}
 	switch {
+	case v.signer != nil && !v.signer.Knows(under):
+		return attached, []verdict{{failed, "the PDF is signed by somebody else: " + name}}
+	case attached.SignedBy != pdf.Fingerprint(under):
+		return attached, []verdict{{failed, "the PDF is signed by " + name + ", and states another certificate"}}
 	case v.signer == nil:
-		signature.text += "; whose that is, " + signerVariable + " would say"
-	case !v.signer.Knows(under):
-		signature = verdict{true, "the PDF is signed by somebody else: " + name}
+		return attached, []verdict{{passed, "the PDF was not changed since it was signed"},
+			{unchecked, "the signer names itself " + name + "; compared with no certificate of yours: " + signerVariable + " is not set"}}
 	}
-	if !signature.failed && attached.SignedBy != pdf.Fingerprint(under) {
-		signature = verdict{true, "the PDF is signed by " + name + ", and states another certificate"}
-	}
-	return attached, []verdict{signature, verifyFigures(attached)}
+	return attached, []verdict{{passed, "the PDF is signed by your certificate: " + name}}
 }
 
 // print prints the outcome of each check of an agreement.
 func (v *verifier) print(number string, verdicts []verdict) error {
 	for _, of := range verdicts {
-		if of.failed {
+		if of.outcome == failed {
 			v.failed++
 		}
-		if _, err := fmt.Fprintf(v.Stdout, "%s  %s  %s\n", number, map[bool]string{true: "FAIL", false: "ok"}[of.failed], of.text); err != nil {
+		if _, err := fmt.Fprintf(v.Stdout, "%s  %s  %s\n", number, of.outcome, of.text); err != nil {
 			return err
 		}
 	}
@@ -214,17 +216,20 @@ func (v *verifier) print(number string, verdicts []verdict) error {
 }
 
 // verdict is the outcome of one check of an agreement.
-type verdict struct {
-	failed bool
-	text   string
-}
+type verdict struct{ outcome, text string }
+
+const (
+	passed    = "ok"
+	failed    = "FAIL"
+	unchecked = "not checked" // a certificate is missing for it
+)
 
 // verifyFigures checks that the schedule sums to the price.
 func verifyFigures(a agreement.Agreement) verdict {
 	if err := a.Check(); err != nil {
-		return verdict{true, "the figures: " + oneLine(err.Error())}
+		return verdict{failed, "the figures: " + oneLine(err.Error())}
 	}
-	return verdict{text: fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
+	return verdict{passed, fmt.Sprintf("the %d charges of the schedule sum to the course price, %s", len(a.Schedule), a.Pricing.Price)}
 }
 
 // ofMandate are the facts that change where the processor puts another mandate in the place of the agreement's.
@@ -242,7 +247,7 @@ func (v *verifier) stated(ctx context.Context, a agreement.Agreement, c checkout
 		}
 		for _, m := range moments {
 			if m.Replaces() && m.At.After(a.AcceptedAt) {
-				return verdict{text: ok + "; the processor replaced its mandate on " + formatTime(m.At)}, nil
+				return verdict{passed, ok + "; the processor replaced its mandate on " + formatTime(m.At)}, nil
 			}
 		}
 	}
@@ -252,24 +257,24 @@ func (v *verifier) stated(ctx context.Context, a agreement.Agreement, c checkout
 // same is the outcome of a comparison.
 func same(ok, otherwise string, differences []string) verdict {
 	if len(differences) > 0 {
-		return verdict{true, otherwise + ": " + strings.Join(differences, ", ")}
+		return verdict{failed, otherwise + ": " + strings.Join(differences, ", ")}
 	}
-	return verdict{text: ok}
+	return verdict{passed, ok}
 }
 
 // verifyDocument checks that the bytes of the PDF have the SHA-256 on record.
 func verifyDocument(c checkout.Checkout, d agreement.Document) verdict {
 	switch {
 	case c.Erased():
-		return verdict{text: "erased on " + formatTime(c.ErasedAt)}
+		return verdict{passed, "erased on " + formatTime(c.ErasedAt)}
 	case d.SHA256 == [32]byte{} && !c.Confirmation.PDFGenerated():
-		return verdict{text: "no PDF was rendered at the confirm"}
+		return verdict{passed, "no PDF was rendered at the confirm"}
 	case d.SHA256 != c.Confirmation.DocumentSHA256:
-		return verdict{true, "the PDF of the confirm is not on record"}
+		return verdict{failed, "the PDF of the confirm is not on record"}
 	case sha256.Sum256(d.Bytes) != d.SHA256:
-		return verdict{true, fmt.Sprintf("the PDF does not have the SHA-256 on record, %x", d.SHA256)}
+		return verdict{failed, fmt.Sprintf("the PDF does not have the SHA-256 on record, %x", d.SHA256)}
 	}
-	return verdict{text: fmt.Sprintf("the PDF has the SHA-256 on record, %x", d.SHA256)}
+	return verdict{passed, fmt.Sprintf("the PDF has the SHA-256 on record, %x", d.SHA256)}
 }
 
 // agreementNumbers returns the number of every agreement, the oldest checkout first.

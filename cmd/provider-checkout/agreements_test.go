@@ -106,8 +106,9 @@ func TestVerifyFindsWhatDiffers(t *testing.T) {
 			o.execute(t, tt.edit)
 			got := o.try(t, "agreements", "verify", number)
 			if tt.want == "" {
-				if got.code != exitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 6 {
-					t.Errorf("verify = %+v, want six checks that pass", got)
+				if got.code != exitDone || got.stderr != "" || strings.Contains(got.stdout, "FAIL") || strings.Count(got.stdout, number+"  ok  ") != 5 ||
+					strings.Count(got.stdout, "charges of the schedule") != 1 {
+					t.Errorf("verify = %+v, want five checks that pass, each printed once", got)
 				}
 				return
 			}
@@ -195,7 +196,7 @@ func TestVerifyTakesOneAgreementOrAll(t *testing.T) {
 	numbers := append(o.confirmAll(t, []string{"ENROL-1", "ENROL-2"}), o.confirmAll(t, []string{"ENROL-3"}, withoutPDF)...)
 	out := o.prints(t, "agreements", "verify", "--all")
 	for i, number := range numbers {
-		if got, want := strings.Count(out, number+"  ok  "), [...]int{6, 6, 3}[i]; got != want {
+		if got, want := strings.Count(out, number+"  ok  "), [...]int{5, 5, 3}[i]; got != want {
 			t.Errorf("%s has %d checks that pass, want %d, in\n%s", number, got, want, out)
 		}
 	}
@@ -229,7 +230,8 @@ func TestVerifyFindsPDFsThatWereSwapped(t *testing.T) {
 	}
 }
 
-// A payer's copy is checked with the certificate alone, and a copy that was changed is refused.
+// A payer's copy is checked with the certificate alone, and a copy that was changed is refused. Without a certificate to compare with
+// verify reports that it does not know the signer; a copy that somebody else signed is refused.
 func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)
@@ -241,6 +243,14 @@ func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	}
 	if got := alone(); got.code != exitDone || strings.Count(got.stdout, number+"  ok  ") != 2 {
 		t.Errorf("without a store: %+v, want two checks that pass", got)
+	} else {
+		says(t, got.stdout, number+"  not checked  the signer names itself CN=", "compared with no certificate of yours: "+signerVariable+" is not set")
+	}
+	const agreed = "-----BEGIN CERTIFICATE-----"
+	_, certificate, _ := strings.Cut(signing(t), agreed)
+	if got := try(t, []string{signerVariable + "=" + agreed + certificate}, "", "agreements", "verify", "--file", path); got.code != exitFailed ||
+		!strings.Contains(got.stdout, number+"  FAIL  the PDF is signed by somebody else: CN=") {
+		t.Errorf("with the certificate of another: %+v", got)
 	}
 	if got := alone("--store", "sqlite:"+store); got.code != exitDone || !strings.Contains(got.stdout, "it is the PDF of the confirm") {
 		t.Errorf("with its store: %+v", got)
