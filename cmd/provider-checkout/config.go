@@ -98,12 +98,12 @@ func settingKinds() map[string]settingsfile.Kind {
 
 // settings has the origins of the settings of a call.
 type settings struct {
-	flags       map[string]*kong.Flag // of the command, by name
-	given       map[string]string     // the flags of the command line, by name, with their values
-	configFile  string
-	config      map[string]settingsfile.Setting // that file, by the names of its fields
-	refused     map[string]bool                 // flags whose value in the file is not taken
-	wrongConfig error                           // names everything that is wrong with the file, a line each
+	flags      map[string]*kong.Flag // of the command, by name
+	given      map[string]string     // the flags of the command line, by name, with their values
+	configFile string
+	config     map[string]settingsfile.Setting // that file, by the names of its fields; nil if it cannot be read
+	refused    map[string]bool                 // flags whose value in the file or in a variable is not taken
+	wrong      error                           // names everything that is wrong with the file and the variables, a line each
 }
 
 // BeforeResolve reads the file of --config.
@@ -126,43 +126,34 @@ func (*commands) BeforeResolve(c *call, parsed *kong.Context) error {
 		return nil
 	}
 	data, err := readText(c.Stdin, c.configFile)
-	if err != nil {
-		c.wrongConfig = err
-		return nil
+	if err == nil {
+		c.config, err = settingsfile.Parse(data, settingKinds())
+		err = about(c.configName(), err)
 	}
-	c.config, err = settingsfile.Parse(data, settingKinds())
-	c.wrongConfig = about(c.configName(), err)
+	c.wrong = errors.Join(c.wrong, err)
 	return nil
 }
 
 // Validate implements [kong.Resolver].
 func (*call) Validate(*kong.Application) error { return nil }
 
-// Resolve returns the text of a setting that is no flag of the command line: of its variable, or of the file of --config. What the file has
-// wrong is noted, and not taken.
+// Resolve returns the text of a setting that is no flag of the command line: of its variable, or of the file of --config. A wrong text
+// is noted, and not taken.
 func (c *call) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
-	variable := variableOf(f.Name)
-	from, _ := c.source(variable)
+	from, _ := c.source(variableOf(f.Name))
 	if from == (source{}) {
 		return nil, nil
-	}
-	if from.inConfig {
-		from.name = fieldOf(variable)
 	}
 	list, err := c.resolve(from)
 	text := strings.TrimSpace(list.text)
 	if err == nil {
-		err = decode(f, text)
+		err = about(from.name, decode(f, text))
 	}
-	switch {
-	case err == nil:
-		return text, nil
-	case from.inConfig:
-		c.refused[f.Name] = true
-		c.wrongConfig = errors.Join(c.wrongConfig, about(c.configName()+": "+from.name, err))
+	if err != nil {
+		c.refused[f.Name], c.wrong = true, errors.Join(c.wrong, err)
 		return nil, nil
 	}
-	return nil, about(from.name, err)
+	return text, nil
 }
 
 // decode checks the text of a flag.
@@ -189,7 +180,6 @@ func (c *call) configName() string { return inputName(c.configFile) }
 type source struct {
 	settingsfile.Setting        // the reference, or a text in the file of --config; zero for a flag
 	name                 string // of the setting, as the source wrote it
-	inConfig             bool   // it is in the file of --config
 }
 
 // source returns the source of a setting, by its variable: its flag, that variable, for a credential the file that the variable with
@@ -210,11 +200,11 @@ func (c *call) source(variable string) (source, error) {
 	case inline && file != "":
 		return source{name: variable}, usageError("set only one of " + variable + " and " + fileVariable)
 	case inline:
-		return source{settingsfile.Setting{Variable: variable}, variable, false}, nil
+		return source{settingsfile.Setting{Variable: variable}, variable}, nil
 	case file != "":
-		return source{settingsfile.Setting{File: file}, "read " + fileVariable, false}, nil
+		return source{settingsfile.Setting{File: file}, "read " + fileVariable}, nil
 	case from != settingsfile.Setting{}:
-		return source{from, c.configName() + ": " + field, true}, nil
+		return source{from, c.configName() + ": " + field}, nil
 	}
 	return source{}, nil
 }
@@ -318,17 +308,23 @@ func (c *call) needs(flag, other string) error {
 	return usageError(c.name(flag) + " needs " + c.name(other))
 }
 
-// checkConfig prints a line for each setting of serve that is missing or wrong. It asks neither the store nor the network.
+// checkConfig prints a line for each setting of serve that is missing or wrong, all of them together, and the environment by whose rules
+// they were judged. It asks neither the store nor the network.
 type checkConfig struct{ ServerFlags }
 
 func (f *checkConfig) Run(c *call) error {
 	s := &server{call: c, ServerFlags: f.ServerFlags}
+	judged := "checked as a server of the environment " + string(s.Environment)
+	if from, _ := c.source(variableOf("environment")); from == (source{}) {
+		judged += ", the default: no setting names another"
+	}
+	fmt.Fprintln(c.Stdout, judged)
 	if signer, err := s.signer(); err == nil && signer != nil {
 		own := signer.Certificate()
 		fmt.Fprintf(c.Stdout, "agreements are signed by %s, until %s\n", oneLine(own.Subject.String()), own.NotAfter.UTC().Format(time.DateOnly))
 	}
-	problems := c.wrongConfig
-	if c.wrongConfig == nil || c.config != nil { // else the file may have what is missing
+	problems := c.wrong
+	if c.configFile == "" || c.config != nil { // else the file may have what is missing
 		_, err := s.outside()
 		problems = errors.Join(problems, err, s.checkPlaces())
 	}

@@ -185,8 +185,28 @@ func TestConfigCheckReadsTheStoresAddressAsServeDoes(t *testing.T) {
 
 func TestConfigCheckOfASandboxMissesNothing(t *testing.T) {
 	got := try(t, []string{"PROVIDER_CHECKOUT_STORE=postgres://u:hunter2@db/x"}, "", "config", "check")
-	if got.code != exitDone || got.stdout != "nothing is missing\n" {
+	if got.code != exitDone || got.stdout != "checked as a server of the environment sandbox, the default: no setting names another\nnothing is missing\n" {
 		t.Errorf("%+v, want no problem, and status 0", got)
+	}
+	for _, got := range []result{try(t, nil, "", "config", "check", "--environment", "sandbox"),
+		try(t, []string{"PROVIDER_CHECKOUT_ENVIRONMENT=sandbox"}, "", "config", "check")} {
+		if got.code != exitDone || got.stdout != "checked as a server of the environment sandbox\nnothing is missing\n" {
+			t.Errorf("with an environment: %+v", got)
+		}
+	}
+}
+
+// A variable that is wrong hides no other problem, and serve and the other commands refuse it.
+func TestAWrongVariableIsOneProblemOfAll(t *testing.T) {
+	env := []string{"PROVIDER_CHECKOUT_ENVIROMENT=production", "PROVIDER_CHECKOUT_RATE_LIMIT=fast", "PROVIDER_CHECKOUT_SEKRET=hunter2"}
+	got := try(t, env, "", "config", "check", "--ops-addr", "localhost", "--smtp", "smtp://mail.example")
+	if got.code != exitFailed || strings.Count(got.stdout, "problem: ") != 5 || strings.Contains(got.stdout, "hunter2") {
+		t.Errorf("%+v, want five problems", got)
+	}
+	says(t, got.stdout, "PROVIDER_CHECKOUT_ENVIROMENT is no setting, do you mean PROVIDER_CHECKOUT_ENVIRONMENT?", "PROVIDER_CHECKOUT_SEKRET is no setting",
+		"PROVIDER_CHECKOUT_RATE_LIMIT: must be a number", `--ops-addr "localhost" must be`, "--smtp needs --mail-from")
+	for _, command := range []string{"serve", "version", "export"} {
+		try(t, env, "", command).refuses(t, exitUsage, "PROVIDER_CHECKOUT_ENVIROMENT is no setting", "PROVIDER_CHECKOUT_SEKRET is no setting")
 	}
 }
 

@@ -59,7 +59,7 @@ func startDemo(t *testing.T, args ...string) runningDemo {
 	ended := make(chan int, 1)
 	var stderr bytes.Buffer
 	go func() {
-		ended <- run(ctx, append([]string{"demo"}, args...), variables(nil), nil, in, &stderr)
+		ended <- run(ctx, append([]string{"demo"}, args...), nil, nil, in, &stderr)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)

@@ -30,7 +30,7 @@ func listensTo(t *testing.T, s *sandbox.Sandbox, env []string, args ...string) l
 	ended := make(chan int, 1)
 	var stderr strings.Builder
 	go func() {
-		ended <- run(ctx, append([]string{"listen", "--base-url", s.URL}, args...), variables(append(env, keyVariable+"="+s.Keys["KOWHAI"])), nil, in, &stderr)
+		ended <- run(ctx, append([]string{"listen", "--base-url", s.URL}, args...), append(env, keyVariable+"="+s.Keys["KOWHAI"]), nil, in, &stderr)
 		in.Close()
 	}()
 	return listening{bufio.NewScanner(out), func() (int, string) {

@@ -25,11 +25,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the drain
-	if err := checkVariables(os.Environ()); err != nil {
-		fmt.Fprintln(os.Stderr, program+": "+err.Error())
-		os.Exit(exitUsage)
-	}
-	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
 const program = "provider-checkout"
@@ -59,13 +55,13 @@ type call struct {
 	readOnly bool // the store is opened without the operator's secret, and nothing is written to it
 }
 
-// run runs one command and returns the exit status. Every mistake gets one line on stderr.
-func run(ctx context.Context, args []string, env func(string) string,
-	stdin io.Reader, stdout, stderr io.Writer) int {
+// run runs one command in an environment, and returns the exit status. Every mistake gets one line on stderr.
+func run(ctx context.Context, args, environment []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:len(args):len(args)], "--help")
 	}
-	c, printed := &call{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}, false
+	c, printed := &call{Env: variables(environment), Stdin: stdin, Stdout: stdout, Stderr: stderr}, false
+	c.wrong = checkVariables(environment)
 	parsed, err := parser(c, kong.Exit(func(int) { printed = true }), kong.BindTo(ctx, (*context.Context)(nil))).Parse(args)
 	if printed { // the help, or the version
 		return exitDone
@@ -80,8 +76,8 @@ func run(ctx context.Context, args []string, env func(string) string,
 	switch {
 	case err != nil:
 		err = usageError(err.Error())
-	case c.wrongConfig != nil && parsed.Command() != "config check": // which tells all that is wrong
-		err = usageError(c.wrongConfig.Error())
+	case c.wrong != nil && parsed.Command() != "config check": // which prints all problems together
+		err = usageError(c.wrong.Error())
 	default:
 		err = parsed.Run()
 	}

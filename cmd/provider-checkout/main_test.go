@@ -26,23 +26,11 @@ type result struct {
 	stdout, stderr string
 }
 
-// variables returns an environment of NAME=value, of which the first of a name counts.
-func variables(env []string) func(name string) string {
-	return func(name string) string {
-		for _, pair := range env {
-			if n, value, _ := strings.Cut(pair, "="); n == name {
-				return value
-			}
-		}
-		return ""
-	}
-}
-
 // try runs the program with an environment of its own.
 func try(t *testing.T, env []string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, variables(env), strings.NewReader(stdin), &stdout, &stderr)
+	code := run(t.Context(), args, env, strings.NewReader(stdin), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 

@@ -41,7 +41,7 @@ func startedWith(t *testing.T, env []string, args ...string) (s running) {
 	ended := make(chan int, 1)
 	var stdout strings.Builder
 	go func() {
-		ended <- run(ctx, args, variables(env), nil, &stdout, in)
+		ended <- run(ctx, args, env, nil, &stdout, in)
 		in.Close()
 	}()
 	lines := bufio.NewScanner(out)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,8 +10,20 @@ import (
 // made matches the rest of the names of variables that Kubernetes makes for a Service with the program's name.
 var made = regexp.MustCompile(`^(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 
-// checkVariables returns an error if the environment has a variable with the prefix of the settings that no command reads. It ignores
-// what Kubernetes makes, and what tests set.
+// variables returns the function that looks a variable up in an environment of NAME=value, of which the first of a name counts.
+func variables(environment []string) func(name string) string {
+	return func(name string) string {
+		for _, setting := range environment {
+			if n, value, _ := strings.Cut(setting, "="); n == name {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// checkVariables returns an error that names every variable of the environment, a line each, that has the prefix of the settings and that
+// no command reads. It ignores what Kubernetes makes, and what tests set.
 func checkVariables(environment []string) error {
 	known := []string{operatorVariable, keyVariable, signingVariable}
 	for _, c := range credentials() {
@@ -20,18 +32,20 @@ func checkVariables(environment []string) error {
 	for _, f := range serveSettings() {
 		known = append(known, variableOf(f.Name))
 	}
+	var wrong []error
 	for _, setting := range environment {
 		name, value, _ := strings.Cut(setting, "=")
 		rest, ours := strings.CutPrefix(name, variablePrefix)
 		if !ours || value == "" || slices.Contains(known, name) || made.MatchString(rest) || rest == "TEST" || strings.HasPrefix(rest, "TEST_") {
 			continue
 		}
+		fault := "the variable " + name + " is no setting"
 		if meant := nearest(name, known); meant != "" {
-			return usageError(fmt.Sprintf("the variable %s is no setting, do you mean %s?", name, meant))
+			fault += ", do you mean " + meant + "?"
 		}
-		return usageError(fmt.Sprintf("the variable %s is no setting", name))
+		wrong = append(wrong, errors.New(fault))
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // nearest returns the word that another was probably meant to be, or "" if it is like none of them.
