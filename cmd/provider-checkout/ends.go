@@ -51,7 +51,7 @@ func (f *withdrawAgreement) Run(ctx context.Context, c *call) error {
 		func(o operate.Operator) error { return o.Withdraw(ctx, f.Number, f.Ground) })
 }
 
-// mailLink has a new link sent to the payer.
+// mailLink queues an e-mail with a new link for the payer. The command does not know whether a server sends e-mail, and claims nothing.
 type mailLink struct {
 	ChangeFlags
 	SetupLifetime time.Duration `type:"lifetime" default:"168h" help:"how long the page opens"`
@@ -59,7 +59,7 @@ type mailLink struct {
 }
 
 func (f *mailLink) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "checkout", f.Checkout, "a new link goes to the e-mail address on record",
-		"a link was sent less than ten minutes ago; nothing was sent",
+	return c.act(ctx, "checkout", f.Checkout, "queued: a new link goes to the e-mail address on record once a server with a mail server (--smtp) runs",
+		"a link was queued less than ten minutes ago; nothing was queued",
 		func(o operate.Operator) error { return o.MailLink(ctx, f.Checkout, f.SetupLifetime) })
 }

@@ -45,6 +45,9 @@ func (f *exportStudent) Run(ctx context.Context, c *call) error {
 				numbers = append(numbers, r.Agreement.Number)
 			}
 		}
+		if len(student.Records) == 0 {
+			fmt.Fprintln(c.Stderr, nobody)
+		}
 		if err := out.Flush(); err != nil || len(numbers) == 0 {
 			return err
 		}
@@ -64,8 +67,11 @@ func (f *exportStudent) Run(ctx context.Context, c *call) error {
 	})
 }
 
-// findStudent finds the student with an address, and says on stderr where nothing is on record, and which checkouts have another spelling
-// of the address: whose they are, its reader decides.
+// nobody reports that no checkout is on record under an address.
+const nobody = "nothing is on record under this address"
+
+// findStudent finds the student with an address, and reports on stderr which checkouts have another spelling of the address: their reader
+// decides whose they are.
 func (c *call) findStudent(ctx context.Context, db records, operator operate.Operator, email string) (operate.Student, error) {
 	student, err := operator.Find(ctx, email)
 	if err != nil {
@@ -80,13 +86,11 @@ func (c *call) findStudent(ctx context.Context, db records, operator operate.Ope
 			fmt.Fprintf(c.Stderr, "checkout %s has another spelling of this address, and is left out\n", h.Checkout.ID)
 		}
 	}
-	if len(student.Records) == 0 {
-		fmt.Fprintln(c.Stderr, "nothing is on record under this address")
-	}
 	return student, nil
 }
 
-// eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again.
+// eraseStudent erases the records of a student. Called again it finds no record, and cleans the files again: that is no failure, for
+// nothing is left to erase, but it is printed, for the address may be mistyped.
 type eraseStudent struct {
 	StoreFlags
 	EmailFlag
@@ -108,7 +112,11 @@ func (f *eraseStudent) Run(ctx context.Context, c *call) error {
 		if err := db.Scrub(ctx); err != nil {
 			return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
 		}
-		_, err = fmt.Fprintf(c.Stdout, "erased: %s\n", counted(len(student.Records), "checkout"))
+		outcome := "erased: " + counted(len(student.Records), "checkout")
+		if len(student.Records) == 0 {
+			outcome += "; " + nobody
+		}
+		_, err = fmt.Fprintln(c.Stdout, outcome)
 		return err
 	})
 }

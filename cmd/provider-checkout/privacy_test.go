@@ -225,7 +225,7 @@ func erasureLeavesNothing(t *testing.T, at place) {
 		t.Fatalf("privacy erase = %+v", done)
 	}
 	again := run("privacy", "erase", "--email", canaryEmail, "--reason", "asked on 2 November", "--force")
-	if again.code != exitDone || again.stdout != "erased: 0 checkouts\n" {
+	if again.code != exitDone || again.stdout != "erased: 0 checkouts; nothing is on record under this address\n" {
 		t.Errorf("privacy erase again = %+v", again)
 	}
 
