@@ -19,8 +19,8 @@ import (
 // operatorVariable is the environment variable that names the operator who runs a command.
 const operatorVariable = "PROVIDER_CHECKOUT_OPERATOR"
 
-// acting returns the operator who runs the command, on a store.
-func (c *call) acting(db records) (operate.Operator, error) {
+// acting returns the operator who runs a command, on its store.
+func acting(c *call, db records) (operate.Operator, error) {
 	name, err := operatorName(c.Env, user.Current)
 	if err != nil {
 		return operate.Operator{}, usageError(err.Error())
@@ -65,27 +65,25 @@ type listActs struct {
 	Since   time.Time `type:"since" placeholder:"TIME" help:"only acts from this time on: 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
 }
 
-func (f *listActs) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		list, err := db.Acts(ctx, checkout.ActFilter{Subject: f.Subject, Since: f.Since}, maxActs+1)
+func (f *listActs) Run(ctx context.Context, c *call, db reader) error {
+	list, err := db.Acts(ctx, checkout.ActFilter{Subject: f.Subject, Since: f.Since}, maxActs+1)
+	if err != nil {
+		return err
+	}
+	for _, a := range list[:min(len(list), maxActs)] {
+		if c.json {
+			err = jsonlines.Write(c.Stdout, actRecord(a).object())
+		} else {
+			_, err = fmt.Fprintln(c.Stdout, actText(a))
+		}
 		if err != nil {
 			return err
 		}
-		for _, a := range list[:min(len(list), maxActs)] {
-			if c.json {
-				err = jsonlines.Write(c.Stdout, actRecord(a).object())
-			} else {
-				_, err = fmt.Fprintln(c.Stdout, actText(a))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if len(list) > maxActs {
-			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxActs)
-		}
-		return nil
-	})
+	}
+	if len(list) > maxActs {
+		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxActs)
+	}
+	return nil
 }
 
 func actRecord(a checkout.Act) record {

@@ -17,13 +17,13 @@ import (
 
 // agreementPDF writes the stored PDF of an agreement to a file.
 type agreementPDF struct {
-	ReadFlags
+	StoreFlags
 	Number string `arg:""`
 	Out    string `required:"" placeholder:"FILE" help:"to write; only its owner may read it; - is standard output (required)"`
 }
 
-func (f *agreementPDF) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error { return c.writePDF(ctx, db, f.Number, f.Out) })
+func (f *agreementPDF) Run(ctx context.Context, c *call, db reader) error {
+	return c.writePDF(ctx, db, f.Number, f.Out)
 }
 
 // writePDF writes the stored PDF of an agreement to a file, and reports it on stderr.
@@ -53,7 +53,7 @@ func (c *call) writePDF(ctx context.Context, db records, number, path string) er
 
 // verifyAgreement checks an agreement against the record, or every agreement, or a document that somebody has kept.
 type verifyAgreement struct {
-	ReadFlags
+	StoreFlags
 	Number string `arg:"" optional:""`
 	All    bool   `help:"check every agreement"`
 	File   string `placeholder:"FILE" help:"check a PDF, without a store unless --store is given"`
@@ -69,20 +69,18 @@ func (f *verifyAgreement) Run(ctx context.Context, c *call) error {
 		return err
 	}
 	v := verifier{call: c, signer: signer}
-	verify := func(db records) error {
-		v.db = db
-		switch {
-		case file:
-			return v.file(ctx, f.File)
-		case all:
-			return v.all(ctx)
+	if !file || c.given["store"] != "" {
+		if v.db, err = openReader(ctx, c); err != nil {
+			return err
 		}
-		return v.agreement(ctx, f.Number)
 	}
-	if file && c.given["store"] == "" {
-		err = verify(nil)
-	} else {
-		err = c.onRecords(ctx, verify)
+	switch {
+	case file:
+		err = v.file(ctx, f.File)
+	case all:
+		err = v.all(ctx)
+	default:
+		err = v.agreement(ctx, f.Number)
 	}
 	if err == nil && v.failed > 0 {
 		err = fmt.Errorf("failed: %s", counted(v.failed, "check"))

@@ -84,8 +84,7 @@ func (c *call) change(ctx context.Context, command string, change operate.Change
 	if err != nil {
 		return nil, "", err
 	}
-	defer db.Close()
-	operator, err := c.acting(db)
+	operator, err := acting(c, db)
 	if err != nil {
 		return nil, "", err
 	}

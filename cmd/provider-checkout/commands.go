@@ -79,6 +79,7 @@ func parser(c *call, more ...kong.Option) *kong.Kong {
 		kong.Vars{"kinds": list(checkout.JobKinds()), "grounds": list(checkout.Grounds())},
 		kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
 		kong.Bind(c), kong.Resolvers(c), kong.PostBuild(addHelp),
+		kong.BindToProvider(openReader), kong.BindSingletonProvider(openRecords), kong.BindToProvider(acting),
 		kong.KindMapper(reflect.String, mapperOf(func(text string) (string, error) { return text, nil })),
 		valueOf("since", parseSince), valueOf("last-day", parseLastDay), valueOf("delay", parseDelay), valueOf("lifetime", parseLifetime),
 		valueOf("rate", parseRate), valueOf("whole", parseWhole), valueOf("networks", parsePrefixes), valueOf("authority", parseAuthority),

@@ -134,6 +134,21 @@ func (*commands) BeforeResolve(c *call, parsed *kong.Context) error {
 	return nil
 }
 
+// AfterApply gives the call the values of the flags that many commands have.
+func (*commands) AfterApply(c *call, parsed *kong.Context) error {
+	for _, f := range parsed.Flags() {
+		switch f.Name {
+		case "store":
+			c.store = f.Target.String()
+		case "reason":
+			c.reason = f.Target.String()
+		case "json":
+			c.json = f.Target.Bool()
+		}
+	}
+	return nil
+}
+
 // Validate implements [kong.Resolver].
 func (*call) Validate(*kong.Application) error { return nil }
 

@@ -162,15 +162,13 @@ type syncCRM struct {
 	Since time.Time `type:"since" required:"" placeholder:"TIME" help:"checkouts that changed at this time or later (required): 2026-12-01 (UTC), 2026-12-01T03:00:00+13:00, or 2h for two hours ago"`
 }
 
-func (f *syncCRM) Run(ctx context.Context, c *call) error {
-	return c.operating(ctx, func(_ records, operator operate.Operator) error {
-		queued, err := operator.Sync(ctx, f.Since)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.Stdout, "%s queued\n", counted(queued, "checkout"))
+func (f *syncCRM) Run(ctx context.Context, c *call, operator operate.Operator) error {
+	queued, err := operator.Sync(ctx, f.Since)
+	if err != nil {
 		return err
-	})
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s queued\n", counted(queued, "checkout"))
+	return err
 }
 
 // configured returns every provider that the organisation configures. They have passed their Check.

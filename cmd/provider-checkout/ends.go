@@ -11,19 +11,17 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// act acts as an operator on a checkout or an agreement, and prints what is done. A repeat is no failure, and says so.
-func (c *call) act(ctx context.Context, noun, id, done, repeated string, act func(operate.Operator) error) error {
-	return c.operating(ctx, func(_ records, operator operate.Operator) error {
-		switch err := act(operator); {
-		case errors.Is(err, ports.ErrNotFound):
-			return fmt.Errorf(`there is no %s %s; "show" finds it by its order`, noun, id)
-		case errors.Is(err, checkout.ErrEnded), errors.Is(err, checkout.ErrLinkSent):
-			done = repeated
-		case err != nil:
-			return fmt.Errorf("%s %s: %w", noun, id, err)
-		}
-		return c.print(record{{label: noun, value: id}, {label: "result", value: done}})
-	})
+// acted prints what an operator's act on a checkout or an agreement has done, by its error. A repeat is no failure, and says so.
+func (c *call) acted(noun, id, done, repeated string, err error) error {
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return fmt.Errorf(`there is no %s %s; "show" finds it by its order`, noun, id)
+	case errors.Is(err, checkout.ErrEnded), errors.Is(err, checkout.ErrLinkSent):
+		done = repeated
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", noun, id, err)
+	}
+	return c.print(record{{label: noun, value: id}, {label: "result", value: done}})
 }
 
 // cancelCheckout cancels a checkout before its confirm.
@@ -33,9 +31,9 @@ type cancelCheckout struct {
 	Checkout string `arg:""`
 }
 
-func (f *cancelCheckout) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "checkout", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
-		func(o operate.Operator) error { return o.Cancel(ctx, f.Checkout) })
+func (f *cancelCheckout) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("checkout", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
+		o.Cancel(ctx, f.Checkout))
 }
 
 // withdrawAgreement withdraws the agreement of a confirmed checkout.
@@ -46,9 +44,9 @@ type withdrawAgreement struct {
 	Number string          `arg:""`
 }
 
-func (f *withdrawAgreement) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "agreement", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
-		func(o operate.Operator) error { return o.Withdraw(ctx, f.Number, f.Ground) })
+func (f *withdrawAgreement) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("agreement", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
+		o.Withdraw(ctx, f.Number, f.Ground))
 }
 
 // mailLink queues an e-mail with a new link for the payer. The command does not know whether a server sends e-mail, and claims nothing.
@@ -58,8 +56,8 @@ type mailLink struct {
 	Checkout      string        `arg:""`
 }
 
-func (f *mailLink) Run(ctx context.Context, c *call) error {
-	return c.act(ctx, "checkout", f.Checkout, "queued: a new link goes to the e-mail address on record once a server with a mail server (--smtp) runs",
+func (f *mailLink) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("checkout", f.Checkout, "queued: a new link goes to the e-mail address on record once a server with a mail server (--smtp) runs",
 		"a link was queued less than ten minutes ago; nothing was queued",
-		func(o operate.Operator) error { return o.MailLink(ctx, f.Checkout, f.SetupLifetime) })
+		o.MailLink(ctx, f.Checkout, f.SetupLifetime))
 }

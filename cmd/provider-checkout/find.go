@@ -19,73 +19,69 @@ type find struct {
 	Provider string `placeholder:"CODE" help:"only those of the provider"`
 }
 
-func (f *find) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		query := checkout.Query{Text: f.Query, ProviderCode: f.Provider}
-		if query.Words() == "" {
-			return usageError("QUERY is empty")
-		}
-		hits, err := db.Find(ctx, query, maxHits+1)
-		if err != nil {
-			return err
-		}
-		if len(hits) == 0 {
-			return errors.New("nothing has this id, address or beginning of a family name")
-		}
-		if len(hits) > maxHits {
-			hits = hits[:maxHits]
-			fmt.Fprintf(c.Stderr, "there are more: these are the first %d\n", maxHits)
-		}
-		var rows []record
-		for _, h := range hits {
-			rows = append(rows, append(checkoutRecord(h.Checkout), field{"created_at", "created", h.Checkout.CreatedAt}))
-		}
-		return c.table(rows, "created", "provider", "order", "student", "course", "state", "checkout")
-	})
+func (f *find) Run(ctx context.Context, c *call, db reader) error {
+	query := checkout.Query{Text: f.Query, ProviderCode: f.Provider}
+	if query.Words() == "" {
+		return usageError("QUERY is empty")
+	}
+	hits, err := db.Find(ctx, query, maxHits+1)
+	if err != nil {
+		return err
+	}
+	if len(hits) == 0 {
+		return errors.New("nothing has this id, address or beginning of a family name")
+	}
+	if len(hits) > maxHits {
+		hits = hits[:maxHits]
+		fmt.Fprintf(c.Stderr, "there are more: these are the first %d\n", maxHits)
+	}
+	var rows []record
+	for _, h := range hits {
+		rows = append(rows, append(checkoutRecord(h.Checkout), field{"created_at", "created", h.Checkout.CreatedAt}))
+	}
+	return c.table(rows, "created", "provider", "order", "student", "course", "state", "checkout")
 }
 
 // today prints a line for each trouble that needs a hand, and one for each checkout of which the CRM or the processor takes no call.
 type today struct{ ListFlags }
 
-func (*today) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		now := time.Now()
-		counts, err := db.Troubles(ctx, now)
-		if err != nil {
-			return err
-		}
-		waiting, err := db.Find(ctx, checkout.Query{Trouble: checkout.TroubleCRM, Now: now}, maxHits)
-		if err != nil {
-			return err
-		}
-		var reasons, checkouts []record
-		for _, line := range checkout.Summarise(counts) {
-			reasons = append(reasons, record{
-				{"reason", "", string(line.Trouble)},
-				{"text", "reason", line.Trouble.Words()},
-				{"count", "how many", line.Count},
-				{"oldest_at", "oldest", line.Oldest},
-				{"worst_provider_code", "worst provider", line.Worst},
-			})
-		}
-		for _, h := range waiting {
-			checkouts = append(checkouts, record{
-				{"first_payment_date", "first payment", h.Checkout.FirstPayment().String()},
-				{"provider_code", "provider", h.Checkout.ProviderCode},
-				{"checkout_id", "checkout", h.Checkout.ID},
-				{"failure", "refusal", h.Reason},
-			})
-		}
-		switch {
-		case len(reasons) == 0 && !c.json:
-			_, err = fmt.Fprintln(c.Stdout, "nothing needs a hand")
-			return err
-		case len(checkouts) == 0:
-			return c.table(reasons, "reason", "how many", "oldest", "worst provider")
-		}
-		if err := c.table(reasons, "reason", "how many", "oldest", "worst provider"); err != nil {
-			return err
-		}
-		return c.table(checkouts, "first payment", "provider", "checkout", "refusal")
-	})
+func (*today) Run(ctx context.Context, c *call, db reader) error {
+	now := time.Now()
+	counts, err := db.Troubles(ctx, now)
+	if err != nil {
+		return err
+	}
+	waiting, err := db.Find(ctx, checkout.Query{Trouble: checkout.TroubleCRM, Now: now}, maxHits)
+	if err != nil {
+		return err
+	}
+	var reasons, checkouts []record
+	for _, line := range checkout.Summarise(counts) {
+		reasons = append(reasons, record{
+			{"reason", "", string(line.Trouble)},
+			{"text", "reason", line.Trouble.Words()},
+			{"count", "how many", line.Count},
+			{"oldest_at", "oldest", line.Oldest},
+			{"worst_provider_code", "worst provider", line.Worst},
+		})
+	}
+	for _, h := range waiting {
+		checkouts = append(checkouts, record{
+			{"first_payment_date", "first payment", h.Checkout.FirstPayment().String()},
+			{"provider_code", "provider", h.Checkout.ProviderCode},
+			{"checkout_id", "checkout", h.Checkout.ID},
+			{"failure", "refusal", h.Reason},
+		})
+	}
+	switch {
+	case len(reasons) == 0 && !c.json:
+		_, err = fmt.Fprintln(c.Stdout, "nothing needs a hand")
+		return err
+	case len(checkouts) == 0:
+		return c.table(reasons, "reason", "how many", "oldest", "worst provider")
+	}
+	if err := c.table(reasons, "reason", "how many", "oldest", "worst provider"); err != nil {
+		return err
+	}
+	return c.table(checkouts, "first payment", "provider", "checkout", "refusal")
 }

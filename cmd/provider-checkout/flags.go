@@ -33,36 +33,10 @@ type StoreFlags struct {
 	Store string `group:"Where settings and records are:" default:"sqlite:provider-checkout.db" placeholder:"STORE" help:"sqlite:PATH or postgres://USER@HOST/DATABASE (default ${default}); with a password in it only as the variable: others on this machine can read flags"`
 }
 
-// AfterApply has the call open this store.
-func (f *StoreFlags) AfterApply(c *call) error {
-	c.store = f.Store
-	return nil
-}
-
-// JSONFlag has a command print for programs.
-type JSONFlag struct {
-	JSON bool `name:"json" help:"print a JSON object a line"`
-}
-
-// AfterApply has the call print JSON.
-func (f *JSONFlag) AfterApply(c *call) error {
-	c.json = f.JSON
-	return nil
-}
-
-// ReadFlags are the flags of a command that reads records: it needs no secret, and writes nothing to the store.
-type ReadFlags struct{ StoreFlags }
-
-// AfterApply has the call open the store for reading.
-func (*ReadFlags) AfterApply(c *call) error {
-	c.readOnly = true
-	return nil
-}
-
 // ListFlags are the flags of a command that lists records.
 type ListFlags struct {
-	ReadFlags
-	JSONFlag
+	StoreFlags
+	JSON bool `name:"json" help:"print a JSON object a line"`
 }
 
 // ReasonFlag is the reason of an operator's change. It may be left out.
@@ -70,21 +44,9 @@ type ReasonFlag struct {
 	Reason string `type:"reason" placeholder:"TEXT" help:"recorded as the reason; no secret, nobody's personal data"`
 }
 
-// AfterApply has the call record the reason.
-func (f *ReasonFlag) AfterApply(c *call) error {
-	c.reason = f.Reason
-	return nil
-}
-
 // RequiredReason is the reason of a change that cannot be taken back.
 type RequiredReason struct {
 	Reason string `type:"reason" required:"" placeholder:"TEXT" help:"recorded as the reason; no secret, nobody's personal data (required)"`
-}
-
-// AfterApply has the call record the reason.
-func (f *RequiredReason) AfterApply(c *call) error {
-	c.reason = f.Reason
-	return nil
 }
 
 // ChangeFlags are the flags of a command that changes records.

@@ -29,24 +29,22 @@ type listJobs struct {
 	State checkout.JobState `enum:"pending,done,failed" default:"pending" help:"only jobs in this state: ${enum}"`
 }
 
-func (f *listJobs) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		list, more, err := f.find(ctx, db, f.State)
-		if err != nil {
-			return err
-		}
-		var rows []record
-		for _, r := range list {
-			rows = append(rows, jobRecord(r))
-		}
-		if err := c.table(rows, "job", "kind", "provider", "checkout", "since", "attempts", "due", "reason"); err != nil {
-			return err
-		}
-		if more {
-			fmt.Fprintf(c.Stderr, "there are more: these are %d\n", maxJobs)
-		}
-		return nil
-	})
+func (f *listJobs) Run(ctx context.Context, c *call, db reader) error {
+	list, more, err := f.find(ctx, db, f.State)
+	if err != nil {
+		return err
+	}
+	var rows []record
+	for _, r := range list {
+		rows = append(rows, jobRecord(r))
+	}
+	if err := c.table(rows, "job", "kind", "provider", "checkout", "since", "attempts", "due", "reason"); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(c.Stderr, "there are more: these are %d\n", maxJobs)
+	}
+	return nil
 }
 
 // find returns the newest jobs in a state that the flags select, and whether there are more. The provider must be known.
@@ -122,19 +120,17 @@ type showJob struct {
 	ID string `arg:""`
 }
 
-func (f *showJob) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		r, err := jobNamed(ctx, db, f.ID)
-		if err != nil {
-			return err
-		}
-		return c.print(append(jobRecord(r), record{
-			{"request_id", "request", r.RequestID},
-			{"name", "about", r.Name},
-			{"failed_at", "failed", r.Failure.At},
-			{"receipt", "receipt", r.Receipt},
-		}...))
-	})
+func (f *showJob) Run(ctx context.Context, c *call, db reader) error {
+	r, err := jobNamed(ctx, db, f.ID)
+	if err != nil {
+		return err
+	}
+	return c.print(append(jobRecord(r), record{
+		{"request_id", "request", r.RequestID},
+		{"name", "about", r.Name},
+		{"failed_at", "failed", r.Failure.At},
+		{"receipt", "receipt", r.Receipt},
+	}...))
 }
 
 // jobNamed returns the job that an operator names.
@@ -157,37 +153,40 @@ type retryJobs struct {
 	ID    string            `arg:"" optional:""`
 }
 
-func (f *retryJobs) Run(ctx context.Context, c *call) error {
+// AfterApply checks that the jobs are named in one way.
+func (f *retryJobs) AfterApply(c *call) error {
 	selected := slices.ContainsFunc([]string{"kind", "state", "provider", "since"}, func(flag string) bool { return c.given[flag] != "" })
 	if selected == (f.ID != "") {
-		return usageError("name one job, or select jobs by --kind, --state, --provider or --since")
+		return errors.New("name one job, or select jobs by --kind, --state, --provider or --since")
 	}
-	return c.operating(ctx, func(db records, operator operate.Operator) error {
-		list, more := []checkout.JobRecord{{}}, false
-		var err error
-		if f.ID != "" {
-			list[0], err = jobNamed(ctx, db, f.ID)
-		} else {
-			list, more, err = f.find(ctx, db, f.State)
+	return nil
+}
+
+func (f *retryJobs) Run(ctx context.Context, c *call, db records, operator operate.Operator) error {
+	list, more := []checkout.JobRecord{{}}, false
+	var err error
+	if f.ID != "" {
+		list[0], err = jobNamed(ctx, db, f.ID)
+	} else {
+		list, more, err = f.find(ctx, db, f.State)
+	}
+	if err != nil {
+		return err
+	}
+	retried, err := operator.Retry(ctx, list)
+	if err != nil {
+		return err
+	}
+	if f.ID != "" && retried == 0 {
+		return errors.New("the job is done: it is neither pending nor failed")
+	}
+	if more {
+		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxJobs)
+	}
+	for _, r := range list {
+		if r.Retries() {
+			fmt.Fprintln(c.Stdout, "due now:", r.Ref())
 		}
-		if err != nil {
-			return err
-		}
-		retried, err := operator.Retry(ctx, list)
-		if err != nil {
-			return err
-		}
-		if f.ID != "" && retried == 0 {
-			return errors.New("the job is done: it is neither pending nor failed")
-		}
-		if more {
-			fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxJobs)
-		}
-		for _, r := range list {
-			if r.Retries() {
-				fmt.Fprintln(c.Stdout, "due now:", r.Ref())
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -49,10 +49,10 @@ type call struct {
 	Stdout, Stderr io.Writer
 	settings
 
-	store    string
-	reason   string
-	json     bool
-	readOnly bool // the store is opened without the operator's secret, and nothing is written to it
+	store  string
+	reason string
+	json   bool
+	close  func() error // of the store, at the end of the call
 }
 
 // run runs one command in an environment, and returns the exit status. Every mistake gets one line on stderr.
@@ -61,7 +61,8 @@ func run(ctx context.Context, args, environment []string, stdin io.Reader, stdou
 		args = append(args[1:len(args):len(args)], "--help")
 	}
 	c, printed := &call{Env: variables(environment), Stdin: stdin, Stdout: stdout, Stderr: stderr}, false
-	c.wrong = checkVariables(environment)
+	c.wrong, c.close = checkVariables(environment), func() error { return nil }
+	defer func() { c.close() }()
 	parsed, err := parser(c, kong.Exit(func(int) { printed = true }), kong.BindTo(ctx, (*context.Context)(nil))).Parse(args)
 	if printed { // the help, or the version
 		return exitDone

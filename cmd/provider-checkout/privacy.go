@@ -23,48 +23,46 @@ type EmailFlag struct {
 
 // exportStudent writes everything on record about a student as JSON Lines, and the PDFs to a folder if one is named.
 type exportStudent struct {
-	ReadFlags
+	StoreFlags
 	EmailFlag
 	Out string `placeholder:"FOLDER" help:"to write the agreements' PDFs to; only its owner may read them"`
 }
 
-func (f *exportStudent) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, f.Email)
-		if err != nil {
+func (f *exportStudent) Run(ctx context.Context, c *call, db reader) error {
+	student, err := c.findStudent(ctx, db, operate.Operator{Store: db}, f.Email)
+	if err != nil {
+		return err
+	}
+	var numbers []string // of the agreements that have a PDF
+	out := bufio.NewWriter(c.Stdout)
+	visit := jsonlines.NewVisitor(out, db.Environment(), nil)
+	for _, r := range student.Records {
+		if err := visit.Checkout(r); err != nil {
 			return err
 		}
-		var numbers []string // of the agreements that have a PDF
-		out := bufio.NewWriter(c.Stdout)
-		visit := jsonlines.NewVisitor(out, db.Environment(), nil)
-		for _, r := range student.Records {
-			if err := visit.Checkout(r); err != nil {
-				return err
-			}
-			if r.Document > 0 {
-				numbers = append(numbers, r.Agreement.Number)
-			}
+		if r.Document > 0 {
+			numbers = append(numbers, r.Agreement.Number)
 		}
-		if len(student.Records) == 0 {
-			fmt.Fprintln(c.Stderr, nobody)
-		}
-		if err := out.Flush(); err != nil || len(numbers) == 0 {
-			return err
-		}
-		if f.Out == "" {
-			fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
-			return nil
-		}
-		if err := os.MkdirAll(f.Out, 0o700); err != nil {
-			return err
-		}
-		for _, number := range numbers {
-			if err := c.writePDF(ctx, db, number, filepath.Join(f.Out, number+".pdf")); err != nil {
-				return err
-			}
-		}
+	}
+	if len(student.Records) == 0 {
+		fmt.Fprintln(c.Stderr, nobody)
+	}
+	if err := out.Flush(); err != nil || len(numbers) == 0 {
+		return err
+	}
+	if f.Out == "" {
+		fmt.Fprintf(c.Stderr, "not written: %s; --out FOLDER writes them\n", counted(len(numbers), "PDF"))
 		return nil
-	})
+	}
+	if err := os.MkdirAll(f.Out, 0o700); err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		if err := c.writePDF(ctx, db, number, filepath.Join(f.Out, number+".pdf")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nobody reports that no checkout is on record under an address.
@@ -98,27 +96,25 @@ type eraseStudent struct {
 	Force bool `help:"also while payments are still to be collected under an agreement"`
 }
 
-func (f *eraseStudent) Run(ctx context.Context, c *call) error {
-	return c.operating(ctx, func(db records, operator operate.Operator) error {
-		student, err := c.findStudent(ctx, db, operator, f.Email)
-		if err != nil {
+func (f *eraseStudent) Run(ctx context.Context, c *call, db records, operator operate.Operator) error {
+	student, err := c.findStudent(ctx, db, operator, f.Email)
+	if err != nil {
+		return err
+	}
+	if len(student.Records) > 0 {
+		if err := c.erase(ctx, db, operator, student, f.Force); err != nil {
 			return err
 		}
-		if len(student.Records) > 0 {
-			if err := c.erase(ctx, db, operator, student, f.Force); err != nil {
-				return err
-			}
-		}
-		if err := db.Scrub(ctx); err != nil {
-			return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
-		}
-		outcome := "erased: " + counted(len(student.Records), "checkout")
-		if len(student.Records) == 0 {
-			outcome += "; " + nobody
-		}
-		_, err = fmt.Fprintln(c.Stdout, outcome)
-		return err
-	})
+	}
+	if err := db.Scrub(ctx); err != nil {
+		return fmt.Errorf("erased, but the store's files may still hold it in free space; run the command again: %w", err)
+	}
+	outcome := "erased: " + counted(len(student.Records), "checkout")
+	if len(student.Records) == 0 {
+		outcome += "; " + nobody
+	}
+	_, err = fmt.Fprintln(c.Stdout, outcome)
+	return err
 }
 
 func (c *call) erase(ctx context.Context, db records, operator operate.Operator, student operate.Student, force bool) error {

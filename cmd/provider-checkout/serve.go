@@ -73,7 +73,6 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	base := s.base(ln)
 	served, err := s.assemble(ctx, base, outside, db, log)
 	if err != nil {

@@ -21,25 +21,23 @@ type show struct {
 	ID string `arg:""`
 }
 
-func (f *show) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		list, err := db.Find(ctx, checkout.Query{Text: f.ID}, maxShown)
-		if err != nil {
+func (f *show) Run(ctx context.Context, c *call, db reader) error {
+	list, err := db.Find(ctx, checkout.Query{Text: f.ID}, maxShown)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errors.New(`no checkout has this id; "find" also knows names and addresses`)
+	}
+	for i, found := range list {
+		if i > 0 && !c.json {
+			fmt.Fprintln(c.Stdout)
+		}
+		if err := c.showOne(ctx, db, found.Checkout); err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			return errors.New(`no checkout has this id; "find" also knows names and addresses`)
-		}
-		for i, found := range list {
-			if i > 0 && !c.json {
-				fmt.Fprintln(c.Stdout)
-			}
-			if err := c.showOne(ctx, db, found.Checkout); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // showOne prints a checkout: its state, its timeline and its jobs, or with --json the timeline alone.

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/store/sqlite"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/site"
 )
 
@@ -37,10 +36,33 @@ type records interface {
 type opening struct {
 	environment catalogue.Environment // "" for a command that serves no environment
 	mustExist   bool                  // so that a mistyped path does not create an empty store
+	readOnly    bool                  // without the operator's secret; nothing is written
 }
 
-// open opens the store, and creates it if it does not exist, unless it must.
-func (c *call) open(ctx context.Context, how opening) (records, error) {
+// reader is an open store for a command that reads records.
+type reader struct{ records }
+
+// openReader opens the store of a command that has a reader as a parameter.
+func openReader(ctx context.Context, c *call) (reader, error) {
+	db, err := c.open(ctx, opening{mustExist: true, readOnly: true})
+	return reader{db}, err
+}
+
+// openRecords opens the store of a command that has records as a parameter, or an operator on them.
+func openRecords(ctx context.Context, c *call) (records, error) {
+	return c.open(ctx, opening{mustExist: true})
+}
+
+// open opens the store until the end of the call, and creates it if it does not exist, unless it must.
+func (c *call) open(ctx context.Context, how opening) (db records, err error) {
+	if db, err = c.connect(ctx, how); err == nil {
+		c.close = db.Close
+	}
+	return db, err
+}
+
+// connect opens the store.
+func (c *call) connect(ctx context.Context, how opening) (records, error) {
 	path, inPostgres, err := c.place()
 	if err != nil {
 		return nil, err
@@ -50,7 +72,7 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 			return nil, err
 		}
 	}
-	if c.readOnly {
+	if how.readOnly {
 		if inPostgres {
 			return postgres.Open(ctx, c.store, postgres.Options{ReadOnly: true})
 		}
@@ -65,27 +87,6 @@ func (c *call) open(ctx context.Context, how opening) (records, error) {
 			Rand: rand.Reader})
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, Rand: rand.Reader})
-}
-
-// onRecords does the work of a command on the open store, which must exist.
-func (c *call) onRecords(ctx context.Context, work func(records) error) error {
-	db, err := c.open(ctx, opening{mustExist: true})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return work(db)
-}
-
-// operating does the work of a command that acts as an operator on the open store.
-func (c *call) operating(ctx context.Context, work func(records, operate.Operator) error) error {
-	return c.onRecords(ctx, func(db records) error {
-		operator, err := c.acting(db)
-		if err != nil {
-			return err
-		}
-		return work(db, operator)
-	})
 }
 
 // place returns the path of a SQLite store, or that the store is in PostgreSQL. Its error repeats nothing of the store's address, which may
@@ -126,28 +127,26 @@ func (c *call) secrets() ([][]byte, error) {
 
 // export writes everything on record as JSON Lines. A checkout that cannot be
 // read is reported on stderr, and the other checkouts are still written.
-type export struct{ ReadFlags }
+type export struct{ StoreFlags }
 
-func (*export) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		out := bufio.NewWriter(c.Stdout)
-		unreadable := 0
-		err := db.Export(ctx, "", jsonlines.NewVisitor(out, db.Environment(), func(checkoutID string, err error) error {
-			unreadable++
-			_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, oneLine(err.Error()))
-			return failed
-		}))
-		if err != nil {
-			return fmt.Errorf("export: %w", err)
-		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		if unreadable > 0 {
-			return fmt.Errorf("%s could not be read; everything else is written", counted(unreadable, "checkout"))
-		}
-		return nil
-	})
+func (*export) Run(ctx context.Context, c *call, db reader) error {
+	out := bufio.NewWriter(c.Stdout)
+	unreadable := 0
+	err := db.Export(ctx, "", jsonlines.NewVisitor(out, db.Environment(), func(checkoutID string, err error) error {
+		unreadable++
+		_, failed := fmt.Fprintf(c.Stderr, "checkout %s cannot be read: %s\n", checkoutID, oneLine(err.Error()))
+		return failed
+	}))
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if unreadable > 0 {
+		return fmt.Errorf("%s could not be read; everything else is written", counted(unreadable, "checkout"))
+	}
+	return nil
 }
 
 // backup copies a SQLite store, which may be served meanwhile, to a new file.
@@ -184,16 +183,14 @@ func (f *backup) Run(ctx context.Context, c *call) error {
 // distributeStore spreads a store in PostgreSQL over the nodes of its cluster.
 type distributeStore struct{ StoreFlags }
 
-func (*distributeStore) Run(ctx context.Context, c *call) error {
-	return c.onRecords(ctx, func(db records) error {
-		cluster, ok := db.(interface{ Distribute(context.Context) error })
-		if !ok {
-			return errors.New("a SQLite store is one file on one machine: only a store in PostgreSQL can be distributed")
-		}
-		if err := cluster.Distribute(ctx); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintln(c.Stdout, "the store is distributed: everything of a provider is on one node")
+func (*distributeStore) Run(ctx context.Context, c *call, db records) error {
+	cluster, ok := db.(interface{ Distribute(context.Context) error })
+	if !ok {
+		return errors.New("a SQLite store is one file on one machine: only a store in PostgreSQL can be distributed")
+	}
+	if err := cluster.Distribute(ctx); err != nil {
 		return err
-	})
+	}
+	_, err := fmt.Fprintln(c.Stdout, "the store is distributed: everything of a provider is on one node")
+	return err
 }
