@@ -64,7 +64,7 @@ func (f *verifyAgreement) Run(ctx context.Context, c *call) error {
 	if !one && !all && !file || one && all || one && file || all && file {
 		return usageError("name one agreement, or give --all, or --file")
 	}
-	signer, err := c.knownSigner()
+	signer, err := parsed(c, signerVariable, parseSigner)
 	if err != nil {
 		return err
 	}
@@ -86,16 +86,6 @@ func (f *verifyAgreement) Run(ctx context.Context, c *call) error {
 		err = fmt.Errorf("failed: %s", counted(v.failed, "check"))
 	}
 	return err
-}
-
-// knownSigner returns the signer whose certificates are known, or nil.
-func (c *call) knownSigner() (*pdf.Signer, error) {
-	return parsed(c, signerVariable, func(l secretList) (*pdf.Signer, error) {
-		if strings.TrimSpace(l.text) == "" {
-			return nil, nil
-		}
-		return pdf.ParseSigner([]byte(l.text))
-	})
 }
 
 // verifier checks agreements, and prints a line for each check.

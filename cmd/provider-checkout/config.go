@@ -340,8 +340,8 @@ func (f *checkConfig) Run(c *call) error {
 	}
 	problems := c.wrong
 	if c.configFile == "" || c.config != nil { // else the file may have what is missing
-		_, err := s.outside()
-		problems = errors.Join(problems, err, s.checkPlaces())
+		_, err := s.site()
+		problems = errors.Join(problems, err)
 	}
 	if problems == nil {
 		_, err := fmt.Fprintln(c.Stdout, "nothing is missing")
@@ -354,14 +354,4 @@ func (f *checkConfig) Run(c *call) error {
 		fmt.Fprintln(c.Stdout, "problem:", oneLine(strings.TrimSpace(line)))
 	}
 	return errors.New(counted(len(lines), "problem"))
-}
-
-// checkPlaces checks the store's name and the addresses.
-func (s *server) checkPlaces() error {
-	_, _, wrongStore := s.place()
-	problems := []error{wrongStore, s.checkAddress("addr", s.Addr)}
-	if s.OpsAddr != "" {
-		problems = append(problems, s.checkAddress("ops-addr", s.OpsAddr))
-	}
-	return errors.Join(problems...)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
@@ -100,11 +99,6 @@ type ServerFlags struct {
 	DeskOIDCAudience   string                 `name:"desk-oidc-audience" group:"The desk:" placeholder:"ID" help:"for which they are issued: the proxy's client"`
 	DeskTokenHeader    string                 `group:"The desk:" placeholder:"HEADER" help:"with the token (default Authorization: Bearer)"`
 	DeskRoles          desk.Roles             `group:"The desk:" type:"roles" placeholder:"FILE" help:"which groups of the issuer have which roles"`
-}
-
-// retention returns how long personal data is kept.
-func (f *ServerFlags) retention() checkout.Retention {
-	return checkout.Retention{AbandonedDays: f.EraseAbandonedDays, AgreedYears: f.EraseAgreedYears}
 }
 
 // parseAuthority parses the address of a time-stamp authority, or "".

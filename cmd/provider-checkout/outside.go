@@ -9,12 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/provider-checkout/provider-checkout/adapters/in/ops"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
-	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/out/smtp"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -25,32 +22,37 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// outside has the systems that a server reaches outside of its store.
-type outside struct {
-	processor *site.GoCardless    // nil: the fake processor
-	crm       *salesforce.CRM     // nil: the embedded CRM
-	notifier  ports.PayerNotifier // nil: payers are not notified
-	signer    *pdf.Signer         // nil: of the sandbox
-	registry  *prometheus.Registry
-	metrics   *ops.Metrics
-}
-
-// outside checks that the settings fit together, and returns the systems outside of the store that they name. Its error names
-// everything that is missing or wrong, a line each.
-func (s *server) outside() (outside, error) {
-	registry := ops.NewRegistry()
-	metrics := ops.NewMetrics(registry)
-	processor, wrongProcessor := s.gocardless(s.call)
-	crm, wrongCRM := s.salesforce(s.call)
-	notifier, wrongMail := s.notifier()
+// site checks that the settings fit together, and returns the site that they describe, without its store, its listeners and its log. The
+// error names everything that is missing or wrong, a line each.
+func (s *server) site() (site.Config, error) {
+	cfg := site.Config{
+		Service: service.Config{Environment: s.Environment, Terms: s.Terms.Terms, Agency: s.Terms.Agency, Recipients: s.Terms.Recipients,
+			Retention: checkout.Retention{AbandonedDays: s.EraseAbandonedDays, AgreedYears: s.EraseAgreedYears}},
+		SetupLifetime:  s.SetupLifetime,
+		AllowPrivate:   s.AllowPrivate,
+		TrustedProxies: s.TrustedProxies,
+		RateLimit:      s.RateLimit,
+		DrainDelay:     s.DrainDelay,
+		Registry:       ops.NewRegistry(),
+	}
+	cfg.Metrics = ops.NewMetrics(cfg.Registry)
+	var wrongProcessor, wrongCRM, wrongMail, wrongSigner error
+	cfg.GoCardless, wrongProcessor = s.gocardless(s.call)
+	if s.crm, wrongCRM = s.salesforce(s.call); s.crm != nil {
+		cfg.Service.CRM = s.crm
+	}
+	cfg.Service.Notifier, wrongMail = s.notifier()
 	secrets, wrongSecrets := s.secrets()
-	signer, wrongSigner := s.signer()
-	if signer != nil {
-		signer.Stamper = s.stamper(metrics)
+	if cfg.Signer, wrongSigner = s.signer(); cfg.Signer != nil {
+		cfg.Signer.Stamper = s.stamper(cfg.Metrics)
 	} else if s.TSA != "" && wrongSigner == nil {
 		wrongSigner = usageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
 	}
-	reasons := []error{s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
+	_, _, wrongStore := s.place()
+	reasons := []error{wrongStore, s.checkDeployment(), wrongProcessor, wrongCRM, wrongMail, wrongSecrets, wrongSigner, s.checkDesk()}
+	for _, a := range s.addresses() {
+		reasons = append(reasons, s.checkAddress(a.flag, a.value))
+	}
 	for _, part := range []struct {
 		flag string
 		checkout.Retention
@@ -66,7 +68,7 @@ func (s *server) outside() (outside, error) {
 		if secrets == nil && wrongSecrets == nil {
 			reasons = append(reasons, missing(secretVariable))
 		}
-		if signer == nil && wrongSigner == nil {
+		if cfg.Signer == nil && wrongSigner == nil {
 			reasons = append(reasons, missing(signerVariable))
 		}
 		for _, sentence := range s.lacking() {
@@ -79,24 +81,29 @@ func (s *server) outside() (outside, error) {
 			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
 		}
 	}
-	return outside{processor, crm, notifier, signer, registry, metrics}, errors.Join(reasons...)
+	return cfg, errors.Join(reasons...)
 }
 
 // signer returns the signer of agreements, or nil without one.
 func (s *server) signer() (*pdf.Signer, error) {
 	return parsed(s.call, signerVariable, func(l secretList) (*pdf.Signer, error) {
-		if strings.TrimSpace(l.text) == "" { // a file that is always mounted
-			return nil, nil
-		}
-		signer, err := pdf.ParseSigner([]byte(l.text))
+		signer, err := parseSigner(l)
 		switch {
-		case err != nil:
+		case signer == nil:
 			return nil, err
 		case !signer.Signs():
 			return nil, errors.New("the private key is missing")
 		}
 		return signer, signer.Valid(time.Now())
 	})
+}
+
+// parseSigner reads a signer, whose private key may be missing; it returns nil for an empty text.
+func parseSigner(l secretList) (*pdf.Signer, error) {
+	if strings.TrimSpace(l.text) == "" { // a file that is always mounted
+		return nil, nil
+	}
+	return pdf.ParseSigner([]byte(l.text))
 }
 
 // stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,92 +37,72 @@ func (f *serve) Run(ctx context.Context, c *call) error {
 type server struct {
 	*call
 	ServerFlags
-	deskListener net.Listener // nil: no desk
+	crm *salesforce.CRM // nil: the embedded CRM
 }
 
 func (s *server) serve(ctx context.Context) error {
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
-	outside, err := s.outside()
+	cfg, err := s.site()
 	if err != nil && s.Environment == catalogue.Production {
 		return fmt.Errorf("production is refused: %w", err)
 	} else if err != nil {
 		return err
 	}
-	ln, err := s.listen(ctx, "addr", s.Addr)
-	if err != nil {
-		return err
-	}
-	defer ln.Close()
-	var private net.Listener
-	if s.OpsAddr != "" {
-		if private, err = s.listen(ctx, "ops-addr", s.OpsAddr); err != nil {
+	at := map[string]net.Listener{} // by the flag of the address
+	for _, a := range s.addresses() {
+		ln, err := s.listen(ctx, a.flag, a.value)
+		if err != nil {
 			return err
 		}
-		defer private.Close()
-	}
-	if err := s.listenDesk(ctx); err != nil {
-		return err
-	} else if s.deskListener != nil {
-		defer s.deskListener.Close()
+		defer ln.Close()
+		at[a.flag] = ln
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader of the log that goes ends nothing
 	lines := httpserver.NewLines(s.Stderr)
 	defer lines.Flush(time.Second)
-	outside.metrics.ObserveLog(lines.Lost)
-	log := httpserver.NewLog(lines)
+	cfg.Metrics.ObserveLog(lines.Lost)
+	cfg.Log = httpserver.NewLog(lines)
 	db, err := s.open(ctx, opening{environment: s.Environment})
 	if err != nil {
 		return err
 	}
-	base := s.base(ln)
-	served, err := s.assemble(ctx, base, outside, db, log)
-	if err != nil {
-		return err
+	cfg.Store, cfg.Secrets = db, db.Secrets()
+	cfg.Service.BaseURL = s.base(at["addr"])
+	if ln := at["desk-addr"]; ln != nil {
+		cfg.Desk = &site.Desk{Settings: s.desk(), Listener: ln}
 	}
-	s.announce(ctx, log, ln, private)
-	return served.Serve(ctx, ln, private)
-}
-
-// announce logs where the server listens, and what its operator should know of its settings.
-func (s *server) announce(ctx context.Context, log *slog.Logger, ln, private net.Listener) {
-	where := []slog.Attr{slog.String("addr", ln.Addr().String()), slog.String("base_url", s.base(ln)),
-		slog.String("environment", string(s.Environment)), slog.String("crm", s.CRM)}
-	if private != nil {
-		where = append(where, slog.String("ops_addr", private.Addr().String()))
-	}
-	if s.deskListener != nil {
-		where = append(where, slog.String("desk_url", s.DeskURL))
-	}
-	log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
-	if chosen := s.Terms.Chosen(); chosen != providerfile.ConsumerCredit {
-		log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.Terms.Reason))
-	}
-	if s.deskListener != nil && s.DeskOIDCIssuer == "" {
-		log.Warn("the desk is open to whoever reaches it: there is no issuer", slog.String("desk_url", s.DeskURL))
-	}
-	if missing := s.lacking(); s.Terms.Profile != "" && len(missing) > 0 {
-		log.Warn("production would refuse these terms", slog.Any("missing", missing))
-	}
-}
-
-// assemble returns the site on an open store, with the systems outside of it.
-func (s *server) assemble(ctx context.Context, base string, outside outside, db records, log *slog.Logger) (*site.Site, error) {
-	cfg := s.site(base)
-	cfg.Service.Notifier = outside.notifier
-	cfg.GoCardless, cfg.Store, cfg.Secrets, cfg.Signer = outside.processor, db, db.Secrets(), outside.signer
-	cfg.Registry, cfg.Metrics, cfg.Log = outside.registry, outside.metrics, log
-	if outside.crm != nil {
-		if err := checkOrganisation(ctx, outside.crm, log); err != nil {
-			return nil, err
-		}
-		cfg.Service.CRM = outside.crm
-		pull, err := s.pullTask(outside.crm, db, log)
+	if s.crm != nil {
+		pull, err := s.pullTask(ctx, db, cfg.Log)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		cfg.Service.Tasks = append(cfg.Service.Tasks, pull)
 	}
-	return site.New(cfg)
+	served, err := site.New(cfg)
+	if err != nil {
+		return err
+	}
+	s.announce(ctx, cfg, at)
+	return served.Serve(ctx, at["addr"], at["ops-addr"])
+}
+
+// announce logs where the server listens, and what its operator should know of its settings.
+func (s *server) announce(ctx context.Context, cfg site.Config, at map[string]net.Listener) {
+	where := []slog.Attr{slog.String("addr", at["addr"].Addr().String()), slog.String("base_url", cfg.Service.BaseURL),
+		slog.String("environment", string(s.Environment)), slog.String("crm", s.CRM)}
+	if private := at["ops-addr"]; private != nil {
+		where = append(where, slog.String("ops_addr", private.Addr().String()))
+	}
+	if cfg.Desk != nil {
+		where = append(where, slog.String("desk_url", s.DeskURL))
+	}
+	cfg.Log.LogAttrs(ctx, slog.LevelInfo, "listening", where...)
+	if chosen := s.Terms.Chosen(); chosen != providerfile.ConsumerCredit {
+		cfg.Log.Warn("terms profile", slog.String("profile", string(chosen)), slog.String("reason", s.Terms.Reason))
+	}
+	if missing := s.lacking(); s.Terms.Profile != "" && len(missing) > 0 {
+		cfg.Log.Warn("production would refuse these terms", slog.Any("missing", missing))
+	}
 }
 
 // lacking returns what the terms lack by their profile, a sentence each; nil for terms that could not be read.
@@ -135,13 +116,17 @@ func (s *server) lacking() []string {
 // pullEvery is the time between two looks of a server at the providers that the CRM configures.
 const pullEvery = 5 * time.Minute
 
-// pullTask returns the task that reads the providers from the CRM, and records what it changes.
-func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (service.Task, error) {
+// pullTask returns the task that reads the providers from the CRM, and records what it changes. An organisation of another environment is
+// an error.
+func (s *server) pullTask(ctx context.Context, db records, log *slog.Logger) (service.Task, error) {
+	if err := checkOrganisation(ctx, s.crm, log); err != nil {
+		return service.Task{}, err
+	}
 	operator, err := operatorOn(db, db.Secrets(), "crm pull", "")
 	return service.Task{Kind: checkout.JobPull, Run: func(ctx context.Context, _ string) (string, time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, crmTimeout)
 		defer cancel()
-		named, err := configured(ctx, crm)
+		named, err := configured(ctx, s.crm)
 		if err != nil {
 			return "", pullEvery, fmt.Errorf("read the CRM: %w", err)
 		}
@@ -153,27 +138,22 @@ func (s *server) pullTask(crm *salesforce.CRM, db records, log *slog.Logger) (se
 	}}, err
 }
 
-// site returns the configuration of a site with the base URL, without its store.
-func (s *server) site(base string) site.Config {
-	return site.Config{
-		Service: service.Config{Environment: s.Environment, BaseURL: base, Terms: s.Terms.Terms,
-			Agency: s.Terms.Agency, Recipients: s.Terms.Recipients, Retention: s.retention()},
-		SetupLifetime:  s.SetupLifetime,
-		AllowPrivate:   s.AllowPrivate,
-		TrustedProxies: s.TrustedProxies,
-		RateLimit:      s.RateLimit,
-		DrainDelay:     s.DrainDelay,
-		Desk:           s.siteDesk(),
+// value is the value of a setting, with the name of its flag.
+type value struct{ flag, value string }
+
+// addresses returns the addresses on which the server listens.
+func (s *server) addresses() []value {
+	list := []value{{"addr", s.Addr}}
+	for _, optional := range []value{{"ops-addr", s.OpsAddr}, {"desk-addr", s.DeskAddr}} {
+		if optional.value != "" {
+			list = append(list, optional)
+		}
 	}
+	return list
 }
 
 // base returns the base URL of the server.
-func (s *server) base(ln net.Listener) string {
-	if s.BaseURL != "" {
-		return s.BaseURL
-	}
-	return localURL(s.Addr, ln)
-}
+func (s *server) base(ln net.Listener) string { return cmp.Or(s.BaseURL, localURL(s.Addr, ln)) }
 
 // localURL returns the URL of a listener on an address.
 func localURL(addr string, ln net.Listener) string {
@@ -222,38 +202,19 @@ func (s *server) checkDesk() error {
 		}
 		return nil
 	}
-	faults := []error{s.checkAddress("desk-addr", s.DeskAddr)}
+	var faults []error
 	s.DeskURL = strings.TrimRight(s.DeskURL, "/")
-	for _, needed := range []struct{ flag, value string }{{"desk-url", s.DeskURL}, {"desk-oidc-issuer", s.DeskOIDCIssuer},
+	for _, needed := range []value{{"desk-url", s.DeskURL}, {"desk-oidc-issuer", s.DeskOIDCIssuer},
 		{"desk-oidc-audience", s.DeskOIDCAudience}, {"desk-roles", s.DeskRoles.Claim}} {
 		if needed.value == "" && !s.refused[needed.flag] {
 			faults = append(faults, s.needs("desk-addr", needed.flag))
 		}
 	}
-	if errors.Join(faults...) == nil {
+	if len(faults) == 0 {
 		faults = s.desk().Check(s.Environment)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return usageError(err.Error())
 	}
 	return nil
-}
-
-// listenDesk listens for the desk, if there is one.
-func (s *server) listenDesk(ctx context.Context) (err error) {
-	if s.DeskAddr == "" {
-		return nil
-	}
-	if s.deskListener, err = s.listen(ctx, "desk-addr", s.DeskAddr); err == nil && s.DeskURL == "" {
-		s.DeskURL = localURL(s.DeskAddr, s.deskListener)
-	}
-	return err
-}
-
-// siteDesk returns the desk as the site serves it, or nil.
-func (s *server) siteDesk() *site.Desk {
-	if s.deskListener == nil {
-		return nil
-	}
-	return &site.Desk{Settings: s.desk(), Listener: s.deskListener}
 }
