@@ -1,5 +1,5 @@
 // Package ports has the interfaces through which the core uses the outside. Each comment is a specification: an adapter that
-// keeps it may replace any other. A service uses [Store] and the ports in crm.go, out.go and processor.go; the
+// keeps it may replace any other. A service uses [Store] and the ports in out.go and processor.go; the
 // operator's commands use [Admin]. Package adapters/kit/storetest tests a store against every promise,
 // adapters/kit/processortest a processor, and adapters/kit/crmtest a CRM.
 //
