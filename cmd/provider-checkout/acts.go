@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/provider-checkout/provider-checkout/adapters/out/jsonlines"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -70,18 +69,14 @@ func (f *listActs) Run(ctx context.Context, c *call, db reader) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range list[:min(len(list), maxActs)] {
-		if c.json {
-			err = jsonlines.Write(c.Stdout, actRecord(a).object())
-		} else {
-			_, err = fmt.Fprintln(c.Stdout, actText(a))
-		}
-		if err != nil {
+	list = first(c, maxActs, list)
+	if c.json {
+		return table(c, list, actRecord)
+	}
+	for _, a := range list {
+		if _, err := fmt.Fprintln(c.Stdout, actText(a)); err != nil {
 			return err
 		}
-	}
-	if len(list) > maxActs {
-		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxActs)
 	}
 	return nil
 }

@@ -4,9 +4,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -81,11 +83,15 @@ func parser(c *call, more ...kong.Option) *kong.Kong {
 		kong.Bind(c), kong.Resolvers(c), kong.PostBuild(addHelp),
 		kong.BindToProvider(openReader), kong.BindSingletonProvider(openRecords), kong.BindToProvider(acting),
 		kong.KindMapper(reflect.String, mapperOf(func(text string) (string, error) { return text, nil })),
-		valueOf("since", parseSince), valueOf("last-day", parseLastDay), valueOf("delay", parseDelay), valueOf("lifetime", parseLifetime),
-		valueOf("rate", parseRate), valueOf("whole", parseWhole), valueOf("networks", parsePrefixes), valueOf("authority", parseAuthority),
-		valueOf("reason", operate.ParseReason), valueOf("service", parseBaseURL), valueOf("receiver", parseReceiver),
-		valueOf("webhook", parseWebhook), valueOf("terms", parseFile(c.Stdin, providerfile.ParseTerms)),
-		valueOf("mapping", parseFile(c.Stdin, salesforce.ParseMapping)), valueOf("roles", parseFile(c.Stdin, desk.ParseRoles)),
+		valueOf("since", parseSince), valueOf("last-day", parseLastDay), valueOf("rate", parseRate), valueOf("whole", parseWhole),
+		valueOf("delay", parseDuration(0, time.Minute, "must be a duration from 0s to 1m")),
+		valueOf("lifetime", parseDuration(1, math.MaxInt64, "must be a duration above zero, such as 168h")),
+		valueOf("networks", parsePrefixes), valueOf("reason", operate.ParseReason),
+		valueOf("authority", parseAddress(withoutPassword, "must be an http or https URL without a password")),
+		valueOf("service", parseAddress(onlyPlace, "must be a scheme and a host, such as https://sandbox.example.nz")),
+		valueOf("receiver", parseAddress(onThisMachine, "must be a URL on this machine, such as http://localhost:3000/events")),
+		valueOf("webhook", parseAddress(anyURL, "must be a URL such as http://localhost:3000/events")),
+		valueOf("terms", parseFile(c.Stdin, providerfile.ParseTerms)), valueOf("mapping", parseFile(c.Stdin, salesforce.ParseMapping)), valueOf("roles", parseFile(c.Stdin, desk.ParseRoles)),
 	}, more...)
 	k, err := kong.New(&commands{}, options...)
 	if err != nil {

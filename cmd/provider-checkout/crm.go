@@ -30,13 +30,9 @@ const (
 	jwtKeyVariable       = "PROVIDER_CHECKOUT_SALESFORCE_JWT_KEY"
 )
 
-// salesforce returns the CRM that the settings describe, or nil where it is the embedded CRM. Its error
-// names everything that is missing or wrong.
-func (f *SystemFlags) salesforce(c *call) (*salesforce.CRM, error) {
-	if f.CRM != salesforceName {
-		return nil, nil
-	}
-	o := salesforce.Options{Environment: f.Environment, URL: f.SalesforceURL, User: f.SalesforceUser, Mapping: f.SalesforceMapping}
+// salesforce returns the CRM that the settings describe. Its error names everything that is missing or wrong.
+func (f *SalesforceFlags) salesforce(c *call, environment catalogue.Environment) (*salesforce.CRM, error) {
+	o := salesforce.Options{Environment: environment, URL: f.SalesforceURL, User: f.SalesforceUser, Mapping: f.SalesforceMapping}
 	var noURL, noUser, noSecret error
 	if o.URL == "" {
 		noURL = errors.New("the URL of the Salesforce organisation is missing (" + c.name("salesforce-url") + ")")
@@ -103,8 +99,7 @@ type checkCRM struct {
 }
 
 func (f *checkCRM) Run(ctx context.Context, c *call) error {
-	systems := SystemFlags{EnvironmentFlag: f.EnvironmentFlag, CRM: salesforceName, SalesforceFlags: f.SalesforceFlags}
-	crm, err := systems.salesforce(c)
+	crm, err := f.salesforce(c, f.Environment)
 	if err != nil {
 		return err
 	}
@@ -136,8 +131,7 @@ type pullProviders struct {
 }
 
 func (f *pullProviders) Run(ctx context.Context, c *call) error {
-	systems := SystemFlags{EnvironmentFlag: f.EnvironmentFlag, CRM: salesforceName, SalesforceFlags: f.SalesforceFlags}
-	crm, err := systems.salesforce(c)
+	crm, err := f.salesforce(c, f.Environment)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"net/url"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -50,12 +48,4 @@ func (f *demonstrate) Run(ctx context.Context, c *call) error {
 		Stdout:    c.Stdout,
 		Stderr:    c.Stderr,
 	})
-}
-
-// parseWebhook parses the address of a receiver. The sender of the events checks to which networks it may lead.
-func parseWebhook(text string) (string, error) {
-	if u, err := url.Parse(text); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", errors.New("must be a URL such as http://localhost:3000/events")
-	}
-	return text, nil
 }

@@ -31,15 +31,9 @@ func (f *find) Run(ctx context.Context, c *call, db reader) error {
 	if len(hits) == 0 {
 		return errors.New("nothing has this id, address or beginning of a family name")
 	}
-	if len(hits) > maxHits {
-		hits = hits[:maxHits]
-		fmt.Fprintf(c.Stderr, "there are more: these are the first %d\n", maxHits)
-	}
-	var rows []record
-	for _, h := range hits {
-		rows = append(rows, append(checkoutRecord(h.Checkout), field{"created_at", "created", h.Checkout.CreatedAt}))
-	}
-	return c.table(rows, "created", "provider", "order", "student", "course", "state", "checkout")
+	return table(c, first(c, maxHits, hits), func(h checkout.Hit) record {
+		return append(checkoutRecord(h.Checkout), field{"created_at", "created", h.Checkout.CreatedAt})
+	}, "created", "provider", "order", "student", "course", "state", "checkout")
 }
 
 // today prints a line for each trouble that needs a hand, and one for each checkout of which the CRM or the processor takes no call.
@@ -55,33 +49,33 @@ func (*today) Run(ctx context.Context, c *call, db reader) error {
 	if err != nil {
 		return err
 	}
-	var reasons, checkouts []record
-	for _, line := range checkout.Summarise(counts) {
-		reasons = append(reasons, record{
-			{"reason", "", string(line.Trouble)},
-			{"text", "reason", line.Trouble.Words()},
-			{"count", "how many", line.Count},
-			{"oldest_at", "oldest", line.Oldest},
-			{"worst_provider_code", "worst provider", line.Worst},
-		})
-	}
-	for _, h := range waiting {
-		checkouts = append(checkouts, record{
-			{"first_payment_date", "first payment", h.Checkout.FirstPayment().String()},
-			{"provider_code", "provider", h.Checkout.ProviderCode},
-			{"checkout_id", "checkout", h.Checkout.ID},
-			{"failure", "refusal", h.Reason},
-		})
-	}
-	switch {
-	case len(reasons) == 0 && !c.json:
+	reasons := checkout.Summarise(counts)
+	if len(reasons) == 0 && !c.json {
 		_, err = fmt.Fprintln(c.Stdout, "nothing needs a hand")
 		return err
-	case len(checkouts) == 0:
-		return c.table(reasons, "reason", "how many", "oldest", "worst provider")
 	}
-	if err := c.table(reasons, "reason", "how many", "oldest", "worst provider"); err != nil {
+	err = table(c, reasons, reasonRecord, "reason", "how many", "oldest", "worst provider")
+	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	return c.table(checkouts, "first payment", "provider", "checkout", "refusal")
+	return table(c, waiting, waitingRecord, "first payment", "provider", "checkout", "refusal")
+}
+
+func reasonRecord(line checkout.Today) record {
+	return record{
+		{"reason", "", string(line.Trouble)},
+		{"text", "reason", line.Trouble.Words()},
+		{"count", "how many", line.Count},
+		{"oldest_at", "oldest", line.Oldest},
+		{"worst_provider_code", "worst provider", line.Worst},
+	}
+}
+
+func waitingRecord(h checkout.Hit) record {
+	return record{
+		{"first_payment_date", "first payment", h.Checkout.FirstPayment().String()},
+		{"provider_code", "provider", h.Checkout.ProviderCode},
+		{"checkout_id", "checkout", h.Checkout.ID},
+		{"failure", "refusal", h.Reason},
+	}
 }

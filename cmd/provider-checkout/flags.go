@@ -101,15 +101,33 @@ type ServerFlags struct {
 	DeskRoles          desk.Roles             `group:"The desk:" type:"roles" placeholder:"FILE" help:"which groups of the issuer have which roles"`
 }
 
-// parseAuthority parses the address of a time-stamp authority, or "".
-func parseAuthority(text string) (string, error) {
-	if u, err := url.Parse(text); text != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http") {
-		return "", errors.New("must be an http or https URL without a password")
+// The functions below read the values of flags. An error describes the values that are allowed.
+
+// parseAddress returns a function that parses an http or https URL that is right.
+func parseAddress(right func(*url.URL) bool, must string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || !right(u) {
+			return "", errors.New(must)
+		}
+		return text, nil
 	}
-	return text, nil
 }
 
-// The functions below read the values of flags. An error describes the values that are allowed.
+// anyURL takes every URL: whoever sends to it checks the networks to which it leads.
+func anyURL(*url.URL) bool { return true }
+
+// withoutPassword reports whether an address has no user. Others on this machine can read flags.
+func withoutPassword(u *url.URL) bool { return u.User == nil }
+
+// onlyPlace reports whether an address is a host, perhaps with a path.
+func onlyPlace(u *url.URL) bool { return u.String() == u.Scheme+"://"+u.Host+u.Path }
+
+// onThisMachine reports whether an address leads to this machine.
+func onThisMachine(u *url.URL) bool {
+	ip, _ := netip.ParseAddr(u.Hostname())
+	return ip.IsLoopback() || u.Hostname() == "localhost"
+}
 
 func parseWhole(text string) (int, error) {
 	n, err := strconv.Atoi(text)
@@ -147,20 +165,15 @@ func parseLastDay(text string) (end time.Time, err error) {
 	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, zone), err
 }
 
-func parseDelay(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > time.Minute {
-		return 0, errors.New("must be a duration from 0s to 1m")
+// parseDuration returns a function that parses a duration between two.
+func parseDuration(least, most time.Duration, must string) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < least || d > most {
+			return 0, errors.New(must)
+		}
+		return d, nil
 	}
-	return d, nil
-}
-
-func parseLifetime(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration above zero, such as 168h")
-	}
-	return d, nil
 }
 
 func parseRate(text string) (float64, error) {

@@ -30,25 +30,15 @@ type listJobs struct {
 }
 
 func (f *listJobs) Run(ctx context.Context, c *call, db reader) error {
-	list, more, err := f.find(ctx, db, f.State)
+	list, err := f.find(ctx, db, f.State)
 	if err != nil {
 		return err
 	}
-	var rows []record
-	for _, r := range list {
-		rows = append(rows, jobRecord(r))
-	}
-	if err := c.table(rows, "job", "kind", "provider", "checkout", "since", "attempts", "due", "reason"); err != nil {
-		return err
-	}
-	if more {
-		fmt.Fprintf(c.Stderr, "there are more: these are %d\n", maxJobs)
-	}
-	return nil
+	return table(c, first(c, maxJobs, list), jobRecord, "job", "kind", "provider", "checkout", "since", "attempts", "due", "reason")
 }
 
-// find returns the newest jobs in a state that the flags select, and whether there are more. The provider must be known.
-func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState) (list []checkout.JobRecord, more bool, err error) {
+// find returns the newest jobs in a state that the flags select, more than maxJobs if there are more. The provider must be known.
+func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState) (list []checkout.JobRecord, err error) {
 	filter := checkout.JobFilter{ProviderCode: f.Provider, Since: f.Since}
 	if f.Kind != "" {
 		filter.Kinds = []checkout.JobKind{f.Kind}
@@ -56,17 +46,17 @@ func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState
 	for _, filter.State = range statesOf(state) {
 		found, err := db.Jobs(ctx, filter, maxJobs+1)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		list = append(list, found...)
 	}
 	if len(list) == 0 && f.Provider != "" {
 		if known, err := db.Providers(ctx, f.Provider); err != nil || len(known) == 0 {
-			return nil, false, cmp.Or(err, noProvider(f.Provider))
+			return nil, cmp.Or(err, noProvider(f.Provider))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b checkout.JobRecord) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	return list[:min(len(list), maxJobs)], len(list) > maxJobs, nil
+	return list, nil
 }
 
 // statesOf returns the states that a value of --state selects. A job that was not needed is done.
@@ -163,25 +153,22 @@ func (f *retryJobs) AfterApply(c *call) error {
 }
 
 func (f *retryJobs) Run(ctx context.Context, c *call, db records, operator operate.Operator) error {
-	list, more := []checkout.JobRecord{{}}, false
-	var err error
+	list, err := []checkout.JobRecord{{}}, error(nil)
 	if f.ID != "" {
 		list[0], err = jobNamed(ctx, db, f.ID)
 	} else {
-		list, more, err = f.find(ctx, db, f.State)
+		list, err = f.find(ctx, db, f.State)
 	}
 	if err != nil {
 		return err
 	}
+	list = first(c, maxJobs, list)
 	retried, err := operator.Retry(ctx, list)
 	if err != nil {
 		return err
 	}
 	if f.ID != "" && retried == 0 {
 		return errors.New("the job is done: it is neither pending nor failed")
-	}
-	if more {
-		fmt.Fprintf(c.Stderr, "there are more: these are the newest %d\n", maxJobs)
 	}
 	for _, r := range list {
 		if r.Retries() {

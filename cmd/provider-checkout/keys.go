@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -37,20 +38,20 @@ func (*listKeys) Run(ctx context.Context, c *call, db reader) error {
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	var rows []record
-	for _, k := range keys {
-		rows = append(rows, record{
-			{"key_id", "id", k.ID},
-			{"provider_code", "provider", k.Provider},
-			{"environment", "environment", string(k.Environment)},
-			{"label", "label", k.Label},
-			{"created_at", "created", k.CreatedAt},
-			{"last_used", "last used", k.LastUsed},
-			{"expires_at", "expires", k.ExpiresAt},
-			{"revoked_at", "revoked", k.RevokedAt},
-		})
+	return table(c, keys, keyRecord, "id", "provider", "environment", "label", "created", "last used", "expires", "revoked")
+}
+
+func keyRecord(k catalogue.Key) record {
+	return record{
+		{"key_id", "id", k.ID},
+		{"provider_code", "provider", k.Provider},
+		{"environment", "environment", string(k.Environment)},
+		{"label", "label", k.Label},
+		{"created_at", "created", k.CreatedAt},
+		{"last_used", "last used", k.LastUsed},
+		{"expires_at", "expires", k.ExpiresAt},
+		{"revoked_at", "revoked", k.RevokedAt},
 	}
-	return c.table(rows, "id", "provider", "environment", "label", "created", "last used", "expires", "revoked")
 }
 
 // revokeKey revokes the key whose text or id is the argument.

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -41,7 +39,7 @@ func (f *followEvents) Run(ctx context.Context, c *call) error {
 	if key == "" {
 		return usageError("the API key is missing: " + keyVariable)
 	}
-	l := &listener{call: c, followEvents: *f, api: apiclient.New(f.BaseURL, map[string]string{"": key})}
+	l := &listener{call: c, followEvents: *f, api: apiclient.New(strings.TrimSuffix(f.BaseURL, "/"), map[string]string{"": key})}
 	if l.ForwardTo != "" {
 		l.sender = webhook.New(webhook.Options{AllowPrivate: true})
 		defer l.sender.Close()
@@ -152,27 +150,6 @@ func (l *listener) get(ctx context.Context, path string) (apiclient.Response, er
 // say prints a line about what is waited for.
 func (l *listener) say(format string, args ...any) {
 	fmt.Fprintf(l.Stderr, "%s listen: %s\n", program, oneLine(fmt.Sprintf(format, args...)))
-}
-
-// parseBaseURL parses the address of a service, which may be under a path.
-func parseBaseURL(text string) (string, error) {
-	u, err := url.Parse(strings.TrimSuffix(text, "/"))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.String() != u.Scheme+"://"+u.Host+u.Path {
-		return "", errors.New("must be a scheme and a host, such as https://sandbox.example.nz")
-	}
-	return u.String(), nil
-}
-
-// parseReceiver parses the address of a receiver on this machine.
-func parseReceiver(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") {
-		ip, _ := netip.ParseAddr(u.Hostname())
-		if ip.IsLoopback() || u.Hostname() == "localhost" {
-			return text, nil
-		}
-	}
-	return "", errors.New("must be a URL on this machine, such as http://localhost:3000/events")
 }
 
 // sleep waits, and reports whether the time has passed before ctx ended.

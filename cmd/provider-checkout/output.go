@@ -41,17 +41,14 @@ func (f field) text() string {
 	return orDash(oneLine(fmt.Sprint(f.value)))
 }
 
-// table prints records in columns, under their labels, or with --json an object a line.
-func (c *call) table(rows []record, labels ...string) error {
-	if !c.json {
-		heading := record{}
-		for _, label := range labels {
-			heading = append(heading, field{label: label, value: strings.ToUpper(label)})
-		}
-		rows = append([]record{heading}, rows...)
-	}
+// table prints a list in columns, under the labels of its records, or with --json an object a line.
+func table[T any](c *call, list []T, recordOf func(T) record, labels ...string) error {
 	columns := tabwriter.NewWriter(c.Stdout, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
+	if !c.json {
+		fmt.Fprintln(columns, strings.ToUpper(strings.Join(labels, "\t")))
+	}
+	for _, of := range list {
+		r := recordOf(of)
 		if c.json {
 			if err := jsonlines.Write(c.Stdout, r.object()); err != nil {
 				return err
@@ -79,6 +76,15 @@ func (c *call) print(r record) error {
 		}
 	}
 	return lines.Flush()
+}
+
+// first returns the first elements of a list, at most limit, and reports on stderr that there are more.
+func first[T any](c *call, limit int, list []T) []T {
+	if len(list) > limit {
+		fmt.Fprintf(c.Stderr, "there are more: these are the first %d\n", limit)
+		list = list[:limit]
+	}
+	return list
 }
 
 // formatTime formats a time as the events do; the zero time is "-".

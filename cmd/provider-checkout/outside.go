@@ -38,7 +38,8 @@ func (s *server) site() (site.Config, error) {
 	cfg.Metrics = ops.NewMetrics(cfg.Registry)
 	var wrongProcessor, wrongCRM, wrongMail, wrongSigner error
 	cfg.GoCardless, wrongProcessor = s.gocardless(s.call)
-	if s.crm, wrongCRM = s.salesforce(s.call); s.crm != nil {
+	if s.CRM == salesforceName {
+		s.crm, wrongCRM = s.salesforce(s.call, s.Environment)
 		cfg.Service.CRM = s.crm
 	}
 	cfg.Service.Notifier, wrongMail = s.notifier()

@@ -63,19 +63,12 @@ func (c *call) showOne(ctx context.Context, db records, found checkout.Checkout)
 	if err := c.print(append(checkoutRecord(found), field{"", "e-mail", found.Student.MaskedEmail()})); err != nil {
 		return err
 	}
-	var timeline, work []record
-	for _, m := range moments {
-		timeline = append(timeline, momentRecord(m))
-	}
-	for _, j := range jobs {
-		work = append(work, jobRecord(j))
-	}
 	fmt.Fprintln(c.Stdout)
-	if err := c.table(timeline, "at", "kind", "actor", "detail", "request", "times"); err != nil || len(work) == 0 {
+	if err := table(c, moments, momentRecord, "at", "kind", "actor", "detail", "request", "times"); err != nil || len(jobs) == 0 {
 		return err
 	}
 	fmt.Fprintln(c.Stdout)
-	return c.table(work, "job", "kind", "state", "since", "attempts", "due", "reason")
+	return table(c, jobs, jobRecord, "job", "kind", "state", "since", "attempts", "due", "reason")
 }
 
 func checkoutRecord(c checkout.Checkout) record {
@@ -112,7 +105,7 @@ func momentRecord(m checkout.Moment) record {
 	}
 }
 
-// momentObject returns a moment as scripts read it. A moment that was counted several times says so.
+// momentObject returns a moment as scripts read it, with every field. A moment that was counted several times says so.
 func momentObject(m checkout.Moment) jsonlines.Object {
 	o := jsonlines.Object{jsonlines.Put("at", m.At), jsonlines.Put("kind", string(m.Kind)), jsonlines.Put("actor", string(m.Actor)),
 		jsonlines.Put("request_id", m.RequestID), jsonlines.Put("detail", m.Detail)}

@@ -72,21 +72,17 @@ func (c *call) connect(ctx context.Context, how opening) (records, error) {
 			return nil, err
 		}
 	}
-	if how.readOnly {
-		if inPostgres {
-			return postgres.Open(ctx, c.store, postgres.Options{ReadOnly: true})
+	var secrets [][]byte
+	if !how.readOnly {
+		if secrets, err = c.secrets(); err != nil {
+			return nil, err
 		}
-		return sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	}
-	secrets, err := c.secrets()
-	if err != nil {
-		return nil, err
 	}
 	if inPostgres { // its server batches commits and checks its files itself
 		return postgres.Open(ctx, c.store, postgres.Options{Secrets: secrets, Environment: how.environment, MustExist: how.mustExist,
-			Rand: rand.Reader})
+			ReadOnly: how.readOnly, Rand: rand.Reader})
 	}
-	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, Rand: rand.Reader})
+	return sqlite.Open(ctx, path, sqlite.Options{Secrets: secrets, Environment: how.environment, ReadOnly: how.readOnly, Rand: rand.Reader})
 }
 
 // place returns the path of a SQLite store, or that the store is in PostgreSQL. Its error repeats nothing of the store's address, which may
