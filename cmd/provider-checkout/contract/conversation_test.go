@@ -270,9 +270,8 @@ func with(t *testing.T, file string, codes []string, member string) string {
 func (k *talk) retain(t *testing.T, id string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
-	done := make(chan struct{})
-	go func() { defer close(done); k.service.Run(ctx) }()
-	defer func() { stop(); <-done }()
+	defer stop()
+	defer sandbox.Work(t, k.service)()
 	for {
 		c, err := k.Store.Checkout(ctx, id)
 		if err != nil {

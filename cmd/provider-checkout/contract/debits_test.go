@@ -62,11 +62,7 @@ var debitWalks = []debitWalk{
 	{"fake", func(t *testing.T, change func(*service.Config, *httpapi.Options)) *suite {
 		withTheFake(t)
 		s := newSuite(t, sandbox.Memory, change)
-		svc := s.Service(t) // whose background work sends the e-mails
-		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-		done := make(chan struct{})
-		go func() { defer close(done); svc.Run(ctx) }()
-		t.Cleanup(func() { stop(); <-done })
+		sandbox.Work(t, s.Service(t)) // sends the e-mails
 		return s
 	}, agreement.Authority{Initiator: "Pūtea Collections", AuthorisationCode: "0123456", Statement: "particulars PUTEA, code PLAN"},
 		agreement.Authority{Initiator: "Pūtea Collections", AuthorisationCode: "0123456", Statement: "particulars PUTEA, code PLAN"},

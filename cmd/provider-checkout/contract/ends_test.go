@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
+	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
 )
 
 // Beyond the contract: a checkout is cancelled before its confirm, and the agreement of a confirmed one withdrawn.
@@ -44,13 +44,9 @@ func (s *suite) withdraw(t *testing.T, id string) {
 // works runs a service's background work until checkouts are ended and events sent.
 func (s *suite) works(t *testing.T) {
 	t.Helper()
-	svc := s.Service(t)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	var run sync.WaitGroup
-	run.Go(func() { svc.Run(ctx) })
-	defer run.Wait()
-	defer stop()
+	defer sandbox.Work(t, s.Service(t))()
 	for ctx.Err() == nil {
 		waiting, err := s.Store.Jobs(ctx, checkout.JobFilter{State: checkout.JobPending,
 			Kinds: []checkout.JobKind{checkout.JobEnd, checkout.JobDeliver, checkout.JobSync}}, 1)

@@ -1,7 +1,6 @@
 package contract_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,10 +22,7 @@ func besideSalesforce(t *testing.T) *suite {
 	t.Helper()
 	skipOtherWorlds(t)
 	s := &suite{sandbox.NewOver(t, sandbox.Outside{Salesforce: true}, sandbox.Memory)}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { s.Service(t).Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait() })
+	sandbox.Work(t, s.Service(t))
 	return s
 }
 

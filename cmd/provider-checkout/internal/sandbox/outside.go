@@ -40,6 +40,17 @@ func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (
 	return bank, processor
 }
 
+// Work has a service do its background work until stop is called, or until the test ends.
+func Work(t testing.TB, svc *service.Service) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); svc.Run(ctx) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
 // receive has the service take the simulator's notifications, and work in the background, until the test ends.
 func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	t.Helper()
@@ -47,10 +58,7 @@ func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan struct{})
-	go func() { defer close(done); svc.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
+	Work(t, svc)
 	delete(s.Mounted, fakeprocessor.Prefix)
 	s.Mounted[gocardless.WebhookPath] = receiver
 	s.receiver = receiver
