@@ -38,7 +38,7 @@ func (f *apply) Run(ctx context.Context, c *call) error {
 
 // referred returns the secret to which a provider file refers. A secret of one line may end with it.
 func (c *call) referred(variable, file string) (string, error) {
-	list, err := c.resolve(source{Setting: settingsfile.Setting{Variable: variable, File: file}, name: "cannot be read"})
+	list, err := c.read("cannot be read", settingsfile.Setting{Variable: variable, File: file})
 	return strings.TrimRight(list.text, "\r\n"), err
 }
 

@@ -155,14 +155,13 @@ func (*call) Validate(*kong.Application) error { return nil }
 // Resolve returns the text of a setting that is no flag of the command line: of its variable, or of the file of --config. A wrong text
 // is noted, and not taken.
 func (c *call) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
-	from, _ := c.source(variableOf(f.Name))
-	if from == (source{}) {
+	s, err := c.setting(variableOf(f.Name))
+	if s.name == "" {
 		return nil, nil
 	}
-	list, err := c.resolve(from)
-	text := strings.TrimSpace(list.text)
+	text := strings.TrimSpace(s.text)
 	if err == nil {
-		err = about(from.name, decode(f, text))
+		err = about(s.name, decode(f, text))
 	}
 	if err != nil {
 		c.refused[f.Name], c.wrong = true, errors.Join(c.wrong, err)
@@ -191,95 +190,76 @@ func about(name string, err error) error {
 // configName returns the name of the file of --config in messages.
 func (c *call) configName() string { return inputName(c.configFile) }
 
-// source is the origin of a setting. The zero source is of a setting that is not set.
-type source struct {
-	settingsfile.Setting        // the reference, or a text in the file of --config; zero for a flag
-	name                 string // of the setting, as the source wrote it
+// setting is the value of a setting as an operator gave it, which may be several secrets. The zero setting was not given.
+type setting struct {
+	text      string // "" for a flag of the command line, which is parsed already
+	separator string // a comma in a variable, a line feed in a file
+	name      string // as its source has it
+	source    string // the name, and its file where it has one
 }
 
-// source returns the source of a setting, by its variable: its flag, that variable, for a credential the file that the variable with
-// _FILE after its name names, or the file of --config. The error says that there are two.
-func (c *call) source(variable string) (source, error) {
-	fileVariable, file := variable+"_FILE", ""
-	field := fieldOf(variable)
+// setting returns a setting by its variable: from its flag, that variable, for a credential the file that the variable with _FILE after
+// its name names, or the file of --config. A setting that cannot be read, or has two sources, is an error, and has its name.
+func (c *call) setting(variable string) (setting, error) {
+	inline, file, field := c.Env(variable), "", fieldOf(variable)
 	f := c.flags[strings.ReplaceAll(field, "_", "-")]
 	if _, ok := credentialOf(variable); ok {
-		file = c.Env(fileVariable)
+		file = c.Env(variable + "_FILE")
 	} else if f == nil {
-		return source{}, nil
+		return setting{}, nil
 	} else if _, ok := c.given[f.Name]; ok {
-		return source{name: "--" + f.Name}, nil
+		return setting{name: "--" + f.Name}, nil
 	}
-	from := c.config[field]
-	switch inline := c.Env(variable) != ""; {
-	case inline && file != "":
-		return source{name: variable}, usageError("set only one of " + variable + " and " + fileVariable)
-	case inline:
-		return source{settingsfile.Setting{Variable: variable}, variable}, nil
+	switch from := c.config[field]; {
+	case inline != "" && file != "":
+		return setting{name: variable}, usageError("set only one of " + variable + " and " + variable + "_FILE")
+	case inline != "":
+		return c.read(variable, settingsfile.Setting{Variable: variable})
 	case file != "":
-		return source{settingsfile.Setting{File: file}, "read " + fileVariable}, nil
+		return c.read("read "+variable+"_FILE", settingsfile.Setting{File: file})
 	case from != settingsfile.Setting{}:
-		return source{from, c.configName() + ": " + field}, nil
+		return c.read(c.configName()+": "+field, from)
 	}
-	return source{}, nil
+	return setting{}, nil
 }
 
-// secretList is one or several secrets as an operator gave them. The zero secretList was not given.
-type secretList struct {
-	text      string
-	separator string // a comma in a variable, a line feed in a file
-	source    string // the setting, and its file where it has one
-}
-
-// secretList returns the value of a credential.
-func (c *call) secretList(variable string) (secretList, error) {
-	from, err := c.source(variable)
-	if err != nil {
-		return secretList{}, err
+// read returns the named setting that a reference leads to, or that is a text.
+func (c *call) read(name string, from settingsfile.Setting) (setting, error) {
+	s := setting{from.Text, ",", name, name}
+	switch {
+	case from.Variable != "":
+		if s.text = c.Env(from.Variable); s.text == "" {
+			return s, fmt.Errorf("%s: the variable %s is not set", name, from.Variable)
+		}
+	case from.File != "":
+		text, err := os.ReadFile(from.File)
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", name, err)
+		}
+		s.text, s.separator, s.source = string(withoutMark(text)), "\n", name+": "+from.File
 	}
-	return c.resolve(from)
+	return s, nil
 }
 
 // parsed returns the value of a credential as a function parses it; the zero value if it is not set.
-func parsed[T any](c *call, variable string, parse func(secretList) (T, error)) (value T, err error) {
-	list, err := c.secretList(variable)
-	if err != nil || list.source == "" {
+func parsed[T any](c *call, variable string, parse func(setting) (T, error)) (value T, err error) {
+	s, err := c.setting(variable)
+	if err != nil || s.name == "" {
 		return value, err
 	}
-	if value, err = parse(list); err != nil {
-		err = fmt.Errorf("%s: %w", list.source, err)
+	if value, err = parse(s); err != nil {
+		err = fmt.Errorf("%s: %w", s.source, err)
 	}
 	return value, err
 }
 
-// resolve returns the value of a setting that has no flag.
-func (c *call) resolve(from source) (secretList, error) {
-	switch {
-	case from.Variable != "":
-		text := c.Env(from.Variable)
-		if text == "" {
-			return secretList{}, fmt.Errorf("%s: the variable %s is not set", from.name, from.Variable)
-		}
-		return secretList{text, ",", from.name}, nil
-	case from.File != "":
-		text, err := os.ReadFile(from.File)
-		if err != nil {
-			return secretList{}, fmt.Errorf("%s: %w", from.name, err)
-		}
-		return secretList{string(withoutMark(text)), "\n", from.name + ": " + from.File}, nil
-	case from.Text != "":
-		return secretList{from.Text, ",", from.name}, nil
-	}
-	return secretList{}, nil
-}
-
 // required returns the value of a credential, or an error that says that it is missing.
-func (c *call) required(variable string) (secretList, error) {
-	list, err := c.secretList(variable)
-	if err == nil && strings.TrimSpace(list.text) == "" {
+func (c *call) required(variable string) (setting, error) {
+	s, err := c.setting(variable)
+	if err == nil && strings.TrimSpace(s.text) == "" {
 		err = missing(variable)
 	}
-	return list, err
+	return s, err
 }
 
 func missing(variable string) error {
@@ -296,11 +276,11 @@ func namesOf(variable string) string {
 // has the name that it would have in that file, where there is one. A credential is named as a flag of its name would be.
 func (c *call) name(flag string) string {
 	variable := variableOf(flag)
-	from, _ := c.source(variable)
+	s, _ := c.setting(variable)
 	_, isCredential := credentialOf(variable)
 	switch {
-	case from.name != "":
-		return from.name
+	case s.name != "":
+		return s.name
 	case c.configFile != "":
 		return fieldOf(variable)
 	case isCredential:
@@ -330,7 +310,7 @@ type checkConfig struct{ ServerFlags }
 func (f *checkConfig) Run(c *call) error {
 	s := &server{call: c, ServerFlags: f.ServerFlags}
 	judged := "checked as a server of the environment " + string(s.Environment)
-	if from, _ := c.source(variableOf("environment")); from == (source{}) {
+	if from, _ := c.setting(variableOf("environment")); from.name == "" {
 		judged += ", the default: no setting names another"
 	}
 	fmt.Fprintln(c.Stdout, judged)

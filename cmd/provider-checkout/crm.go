@@ -38,7 +38,7 @@ func (f *SalesforceFlags) salesforce(c *call, environment catalogue.Environment)
 		noURL = errors.New("the URL of the Salesforce organisation is missing (" + c.name("salesforce-url") + ")")
 	}
 	id, noID := c.required(clientIDVariable)
-	secret, wrongSecret := c.secretList(clientSecretVariable)
+	secret, wrongSecret := c.setting(clientSecretVariable)
 	key, wrongKey := parsed(c, jwtKeyVariable, parseKey)
 	o.ClientID, o.ClientSecret, o.JWTKey = strings.TrimSpace(id.text), strings.TrimSpace(secret.text), key
 	switch {
@@ -71,7 +71,7 @@ func withoutGaps(o salesforce.Options) salesforce.Options {
 }
 
 // parseKey reads an RSA private key from PEM; it returns nil for an empty text. Its error repeats nothing of the text.
-func parseKey(l secretList) (*rsa.PrivateKey, error) {
+func parseKey(l setting) (*rsa.PrivateKey, error) {
 	if strings.TrimSpace(l.text) == "" { // a file that is always mounted
 		return nil, nil
 	}

@@ -87,7 +87,7 @@ func (s *server) site() (site.Config, error) {
 
 // signer returns the signer of agreements, or nil without one.
 func (s *server) signer() (*pdf.Signer, error) {
-	return parsed(s.call, signerVariable, func(l secretList) (*pdf.Signer, error) {
+	return parsed(s.call, signerVariable, func(l setting) (*pdf.Signer, error) {
 		signer, err := parseSigner(l)
 		switch {
 		case signer == nil:
@@ -100,7 +100,7 @@ func (s *server) signer() (*pdf.Signer, error) {
 }
 
 // parseSigner reads a signer, whose private key may be missing; it returns nil for an empty text.
-func parseSigner(l secretList) (*pdf.Signer, error) {
+func parseSigner(l setting) (*pdf.Signer, error) {
 	if strings.TrimSpace(l.text) == "" { // a file that is always mounted
 		return nil, nil
 	}
@@ -201,8 +201,8 @@ func (s *server) notifier() (ports.PayerNotifier, error) {
 	case s.MailFrom == "":
 		return nil, s.needs("smtp", "mail-from")
 	}
-	user, wrongUser := s.secretList(smtpUserVariable)
-	password, wrongPassword := s.secretList(smtpPasswordVariable)
+	user, wrongUser := s.setting(smtpUserVariable)
+	password, wrongPassword := s.setting(smtpPasswordVariable)
 	base, err := url.Parse(s.BaseURL)
 	if err != nil {
 		base = &url.URL{} // which is refused elsewhere
@@ -216,4 +216,4 @@ func (s *server) notifier() (ports.PayerNotifier, error) {
 }
 
 // line returns a credential without the line feed at its end that a file has.
-func line(list secretList) string { return strings.TrimRight(list.text, "\r\n") }
+func line(list setting) string { return strings.TrimRight(list.text, "\r\n") }

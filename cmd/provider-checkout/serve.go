@@ -196,7 +196,7 @@ func (s *server) desk() desk.Settings {
 func (s *server) checkDesk() error {
 	if s.DeskAddr == "" {
 		for _, name := range slices.Sorted(maps.Keys(s.flags)) {
-			if from, _ := s.source(variableOf(name)); strings.HasPrefix(name, "desk-") && from != (source{}) {
+			if from, _ := s.setting(variableOf(name)); strings.HasPrefix(name, "desk-") && from.name != "" {
 				return s.needs(name, "desk-addr")
 			}
 		}

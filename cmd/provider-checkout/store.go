@@ -118,7 +118,7 @@ func mustExist(path string) error {
 
 // secrets returns the operator's secrets, or nil if no secret is given.
 func (c *call) secrets() ([][]byte, error) {
-	return parsed(c, secretVariable, func(l secretList) ([][]byte, error) { return checkout.ParseSecrets(l.text, l.separator) })
+	return parsed(c, secretVariable, func(l setting) ([][]byte, error) { return checkout.ParseSecrets(l.text, l.separator) })
 }
 
 // export writes everything on record as JSON Lines. A checkout that cannot be
@@ -169,7 +169,7 @@ func (f *backup) Run(ctx context.Context, c *call) error {
 		return err
 	}
 	keep := path + ".secret"
-	if given, _ := c.source(secretVariable); given != (source{}) {
+	if given, _ := c.setting(secretVariable); given.name != "" {
 		keep = "the operator's secret"
 	}
 	_, err = fmt.Fprintf(c.Stdout, "wrote %s, checked and synced\nkeep elsewhere: %s, without which it cannot be used\n", f.Out, keep)
