@@ -60,7 +60,7 @@ func TestAByteOrderMarkIsNoPartOfAFile(t *testing.T) {
 	const mark = "\uFEFF"
 	o := newOperator(t)
 	o.does(t, "apply", "-f", proc.TempFile(t, mark+strings.ReplaceAll(sandbox.Providers, "HOOKS", "https://hooks.example")))
-	c := call{Env: variables([]string{secretFileVariable + "=" + proc.TempFile(t, mark+strings.Repeat("0123456789abcdef", 4)+"\n")})}
+	c := call{Env: variables([]string{secretVariable + "_FILE=" + proc.TempFile(t, mark+strings.Repeat("0123456789abcdef", 4)+"\n")})}
 	secrets, err := c.secrets()
 	if err != nil || string(secrets[0]) != strings.Repeat("0123456789abcdef", 4) {
 		t.Errorf("the secret is %q, %v", secrets, err)

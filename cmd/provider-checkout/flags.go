@@ -66,19 +66,14 @@ type SalesforceFlags struct {
 	SalesforceMapping salesforce.Mapping `group:"The CRM:" type:"mapping" placeholder:"FILE" help:"other names of objects and fields"`
 }
 
-// SystemFlags choose the systems outside of the store.
-type SystemFlags struct {
+// ServerFlags are the settings of serve.
+type ServerFlags struct {
+	StoreFlags
 	EnvironmentFlag
 	Processor     string `group:"The direct debit processor:" enum:"fake,gocardless" default:"fake" help:"fake or gocardless; production needs gocardless"`
 	GoCardlessURL string `name:"gocardless-url" group:"The direct debit processor:" placeholder:"URL" help:"of GoCardless' API (default: the environment's)"`
 	CRM           string `name:"crm" group:"The CRM:" enum:"embedded,salesforce" default:"embedded" help:"embedded (in the store) or salesforce"`
 	SalesforceFlags
-}
-
-// ServerFlags are the settings of serve.
-type ServerFlags struct {
-	StoreFlags
-	SystemFlags
 	Addr               string                 `group:"What is served:" default:"127.0.0.1:8080" help:"to listen on"`
 	BaseURL            string                 `name:"base-url" group:"What is served:" placeholder:"URL" help:"of this server from outside (default http://<addr>)"`
 	TrustedProxies     []netip.Prefix         `group:"What is served:" type:"networks" placeholder:"NETWORKS" help:"whose X-Forwarded-For is believed"`

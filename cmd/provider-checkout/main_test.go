@@ -98,7 +98,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"a store's address of words", []string{"PROVIDER_CHECKOUT_STORE=host=h user=u password=hunter2 dbname=d"}, []string{"today"}, "sqlite:PATH or postgres"},
 		{"a connection string that is none", nil, []string{"export", "--store", "postgres://u:hunter2@[/x"}, "cannot be read"},
 		{"a connection string with an unknown setting", nil, []string{"export", "--store", "postgres://u:hunter2@h/db?sslmode=bogus"}, "cannot be read"},
-		{"two sources of the secret", []string{secretVariable + "=a", secretFileVariable + "=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
+		{"two sources of the secret", []string{secretVariable + "=a", secretVariable + "_FILE=b"}, []string{"serve", store, "--addr=127.0.0.1:0"},
 			"set only one of"},
 		{"two sources of the token", []string{tokenVariable + "=live_hunter2", tokenVariable + "_FILE=token", webhookVariable + "=0123456789abcdef"},
 			[]string{"serve", store, "--addr=127.0.0.1:0", "--processor", "gocardless"}, "set only one of " + tokenVariable},
@@ -242,7 +242,7 @@ func TestFailureGetsOneLineAndStatus1(t *testing.T) {
 		{"a backup of PostgreSQL", nil, []string{"backup", "--out", "x.db", "--store", "postgres://user:hunter2@127.0.0.1:1/none"}, "its server's own tools, such as pg_basebackup"},
 		{"short secret", []string{secretVariable + "=0123456789abcdef0123456789abcdef,hunter2"},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "PROVIDER_CHECKOUT_SECRET: secret 2 has 7 bytes"},
-		{"no secret file", []string{secretFileVariable + "=" + filepath.Join(dir, "secret")},
+		{"no secret file", []string{secretVariable + "_FILE=" + filepath.Join(dir, "secret")},
 			[]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + missing}, "read PROVIDER_CHECKOUT_SECRET_FILE"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

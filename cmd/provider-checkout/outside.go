@@ -37,7 +37,7 @@ func (s *server) site() (site.Config, error) {
 	}
 	cfg.Metrics = ops.NewMetrics(cfg.Registry)
 	var wrongProcessor, wrongCRM, wrongMail, wrongSigner error
-	cfg.GoCardless, wrongProcessor = s.gocardless(s.call)
+	cfg.GoCardless, wrongProcessor = s.gocardless()
 	if s.CRM == salesforceName {
 		s.crm, wrongCRM = s.salesforce(s.call, s.Environment)
 		cfg.Service.CRM = s.crm
@@ -142,27 +142,27 @@ const (
 )
 
 // processorInfo returns the description of the processor that the flags name.
-func (f *SystemFlags) processorInfo() checkout.ProcessorInfo {
-	if f.Processor == gocardlessName {
-		return checkout.ProcessorInfo{Name: gocardlessName, Environment: f.Environment}
+func (s *server) processorInfo() checkout.ProcessorInfo {
+	if s.Processor == gocardlessName {
+		return checkout.ProcessorInfo{Name: gocardlessName, Environment: s.Environment}
 	}
 	return (*fakeprocessor.Processor)(nil).Info()
 }
 
 // gocardless returns GoCardless as the settings describe it, or nil where the processor is another. Its
 // error names everything that is missing or wrong.
-func (f *SystemFlags) gocardless(c *call) (*site.GoCardless, error) {
-	if f.Processor != gocardlessName {
+func (s *server) gocardless() (*site.GoCardless, error) {
+	if s.Processor != gocardlessName {
 		return nil, nil
 	}
 	var g site.GoCardless
-	token, wrong := c.required(tokenVariable)
+	token, wrong := s.required(tokenVariable)
 	if wrong == nil {
-		g.Processor, wrong = gocardless.New(gocardless.Options{Environment: f.Environment, Token: strings.TrimSpace(token.text),
-			URL: f.GoCardlessURL})
-		wrong = about(c.names("gocardless-url", "gocardless-token"), wrong)
+		g.Processor, wrong = gocardless.New(gocardless.Options{Environment: s.Environment, Token: strings.TrimSpace(token.text),
+			URL: s.GoCardlessURL})
+		wrong = about(s.names("gocardless-url", "gocardless-token"), wrong)
 	}
-	list, noSecret := c.required(webhookVariable)
+	list, noSecret := s.required(webhookVariable)
 	if noSecret == nil {
 		// GoCardless' own secrets have neither of these in them.
 		for part := range strings.FieldsFuncSeq(list.text, func(r rune) bool { return r == ',' || r == '\n' }) {

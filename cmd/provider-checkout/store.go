@@ -19,9 +19,8 @@ import (
 )
 
 const (
-	secretVariable     = "PROVIDER_CHECKOUT_SECRET"
-	signerVariable     = "PROVIDER_CHECKOUT_SIGNER"
-	secretFileVariable = "PROVIDER_CHECKOUT_SECRET_FILE"
+	secretVariable = "PROVIDER_CHECKOUT_SECRET"
+	signerVariable = "PROVIDER_CHECKOUT_SIGNER"
 )
 
 // records is an open store.

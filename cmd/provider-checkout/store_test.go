@@ -22,7 +22,7 @@ func TestSecretsComeFromTheEnvironmentOrAFile(t *testing.T) {
 		{"none", nil, nil},
 		{"one", map[string]string{secretVariable: first}, []string{first}},
 		{"a list", map[string]string{secretVariable: first + ", " + second}, []string{first, second}},
-		{"a file, one a line", map[string]string{secretFileVariable: file}, []string{first, second}},
+		{"a file, one a line", map[string]string{secretVariable + "_FILE": file}, []string{first, second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := call{Env: func(name string) string { return tt.env[name] }}

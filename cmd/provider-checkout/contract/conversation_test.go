@@ -318,8 +318,8 @@ func (k *talk) send(t *testing.T, r request) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	object, _ := apiclient.ParseObject(body)
-	if err := apidoc.Document().Check(apidoc.Exchange{Method: r.method, Path: strings.TrimPrefix(r.path, k.basePath(t)), Request: r.body,
-		Status: res.StatusCode, Header: res.Header, Body: string(body), JSON: object}); err != nil {
+	if err := apidoc.Document().Check(r.method, strings.TrimPrefix(r.path, k.basePath(t)), r.body,
+		apiclient.Response{Status: res.StatusCode, Header: res.Header, Body: string(body), JSON: object}); err != nil {
 		t.Errorf("%s %s answers %d %s, which is not in the document: %v", r.method, r.path, res.StatusCode, body, err)
 	}
 	return res, string(body)

@@ -85,18 +85,9 @@ func (d *Doc) note(what ...any) {
 	d.seen[strings.TrimSpace(fmt.Sprintln(what...))] = true
 }
 
-// Exchange is a request and its answer.
-type Exchange struct {
-	Method, Path, Request string
-	Status                int
-	Header                http.Header
-	Body                  string
-	JSON                  apiclient.Object // nil if the body is not JSON
-}
-
-// Check returns an error if the document does not allow an exchange. It ignores pages and other servers.
-func (d *Doc) Check(x Exchange) error {
-	u, err := url.Parse(x.Path)
+// Check returns an error if the document does not allow an answer to a request. It ignores pages and other servers.
+func (d *Doc) Check(method, path, request string, x apiclient.Response) error {
+	u, err := url.Parse(path)
 	if err != nil || u.IsAbs() || strings.HasPrefix(u.Path, "/api/dd-setup") || strings.HasPrefix(u.Path, "/sandbox/processor/") ||
 		strings.HasPrefix(u.Path, "/docs") || u.Path == "/" || u.Path == "/v1/openapi.json" {
 		return nil
@@ -106,9 +97,9 @@ func (d *Doc) Check(x Exchange) error {
 		return fmt.Errorf("doc_url %q is not the place of %s in the reference", place, code)
 	}
 	d.note(code, x.JSON.Text("error.message"))
-	operation := d.operation(x.Method, u.EscapedPath())
+	operation := d.operation(method, u.EscapedPath())
 	switch {
-	case operation == nil && x.Method == http.MethodHead:
+	case operation == nil && method == http.MethodHead:
 		return nil // there is nothing to check
 	case operation == nil:
 		if x.Status != http.StatusNotFound || code != "NOT_FOUND" {
@@ -127,7 +118,7 @@ func (d *Doc) Check(x Exchange) error {
 			return fmt.Errorf("the header %s: %w", name, err)
 		}
 	}
-	if x.Method == http.MethodHead {
+	if method == http.MethodHead {
 		return nil
 	}
 	content := response.Value.Content["application/json"]
@@ -136,7 +127,7 @@ func (d *Doc) Check(x Exchange) error {
 	}
 	d.note(operation.OperationID, x.Status, code)
 	if x.Status < 300 && operation.RequestBody != nil {
-		if err := validate(operation.RequestBody.Value.Content["application/json"].Schema.Value, x.Request); err != nil {
+		if err := validate(operation.RequestBody.Value.Content["application/json"].Schema.Value, request); err != nil {
 			return fmt.Errorf("the document does not allow a request that was accepted: %w", err)
 		}
 	}

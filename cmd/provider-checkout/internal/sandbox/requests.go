@@ -76,8 +76,7 @@ func (s *Sandbox) Send(t testing.TB, method, path, body string, headers ...strin
 	if method != http.MethodHead && r.JSON == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		t.Errorf("%s %s answers %q, which is not JSON", method, path, r.Body)
 	}
-	if err := apidoc.Document().Check(apidoc.Exchange{Method: method, Path: strings.TrimPrefix(path, s.URL), Request: body,
-		Status: r.Status, Header: r.Header, Body: r.Body, JSON: r.JSON}); err != nil {
+	if err := apidoc.Document().Check(method, strings.TrimPrefix(path, s.URL), body, r); err != nil {
 		t.Errorf("%s %s answers %d %s, which is not in the document: %v", method, path, r.Status, r.Body, err)
 	}
 	return r
