@@ -61,7 +61,7 @@ type pages struct {
 // the processor, and nothing else, leads.
 func New(s *service.Service, o Options) http.Handler {
 	shared := web.Options{Log: o.Log, TrustedProxies: o.TrustedProxies, BaseURL: s.BaseURL(), Now: o.Now}.Complete()
-	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, Contact: s.Agency(), RateLimit: o.RateLimit})}
+	p := &pages{s, web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
 	return p.site.Handler(map[string]http.HandlerFunc{
 		"GET " + setupPath:              p.opened(p.setup),
 		"POST " + setupPath:             p.sent(p.begin),

@@ -78,11 +78,12 @@ func TestThePrivacyNoticeSaysHowLongDataIsKept(t *testing.T) {
 	}
 }
 
-func TestAPageThatDoesNotOpenNamesTheOperator(t *testing.T) {
+// The operator's contact is for questions of privacy.
+func TestAPageThatDoesNotOpenLeadsToTheProviderOnly(t *testing.T) {
 	agency := agreement.Agency{Name: "Pūtea Limited", Address: "1 Quay Street", Contact: "help@putea.example"}
 	b := newBench(t, setting{agency: agency})
 	page := b.get("/api/dd-setup?token=unknown").is(t, http.StatusNotFound)
 	page.wants(t, "This link does not work. It may have been cut off when it was copied.",
-		`If your education provider cannot help, ask Pūtea Limited: <a href="mailto:help@putea.example">help@putea.example</a>`)
-	newBench(t, setting{}).get("/api/dd-setup?token=unknown").lacks(t, "cannot help")
+		"ask your education provider for a new one.")
+	page.lacks(t, "Pūtea", "help@putea.example")
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
@@ -90,8 +89,7 @@ func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, refer
 			problem
 			Reference string
 			Again     bool
-			Contact   agreement.Agency
-		}{p, reference, reads(r) && slices.Contains(retryable, status), s.Contact},
+		}{p, reference, reads(r) && slices.Contains(retryable, status)},
 	})
 }
 

@@ -10,8 +10,6 @@ import (
 	"unicode"
 
 	"github.com/klauspost/compress/gzhttp"
-
-	"github.com/provider-checkout/provider-checkout/agreement"
 )
 
 //go:embed layout.html error.html style.css icon.svg
@@ -19,10 +17,9 @@ var shared embed.FS
 
 // SiteConfig is the configuration of a Site, beside the Options of its handler.
 type SiteConfig struct {
-	Assets    string           // path under which the site's assets are, with a slash at the end
-	Files     fs.FS            // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
-	Contact   agreement.Agency // for a payer whose page does not open; optional
-	RateLimit float64          // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
+	Assets    string  // path under which the site's assets are, with a slash at the end
+	Files     fs.FS   // *.html: a page each, which defines "content"; assets: *.js, *.css and *.svg
+	RateLimit float64 // requests a second of one client, and for one secret, in bursts of twice that; 0 for no limit
 }
 
 // Site renders the pages of one handler with one layout and with security headers, and serves its error pages and its
