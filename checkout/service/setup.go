@@ -10,6 +10,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/money"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // SetupPage is the content of the page that a payer is shown.
@@ -229,8 +230,8 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	}
 	c, try := page.Checkout, page.Checkout.NextTry()
 	request, err := s.begin(ctx, page, try)
-	if err != nil {
-		return "", s.fail(ctx, "begin the setup of "+c.ID, err)
+	if err != nil { // the payer may try again
+		return "", s.fail(ctx, "begin the setup of "+c.ID, fmt.Errorf("%w: %w", ports.ErrBusy, err))
 	}
 	change, err := s.updateLater(ctx, page.Provider, c, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.Begun(try, request.ID, consent), nil

@@ -4,6 +4,7 @@
 package hostedpages
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"log/slog"
@@ -224,7 +225,8 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, t
 	case err == nil:
 		p.site.Redirect(w, r, next)
 		return
-	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeCancelled, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged):
+	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeCancelled, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged,
+		checkout.CodeBusy):
 		p.site.Fail(w, r, err)
 		return
 	}
@@ -233,8 +235,12 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, t
 	if !ok {
 		return // the page itself gives the reason
 	}
-	if checkout.Refused(err, checkout.CodeTermsChanged) {
+	switch {
+	case checkout.Refused(err, checkout.CodeTermsChanged):
 		c.Notice = termsChanged
+	case checkout.Refused(err, checkout.CodeBusy):
+		c.Notice = notStarted
+		web.SetRetryAfter(w.Header(), web.BusyFor)
 	}
 	p.setup(w, r, c)
 }
@@ -282,9 +288,7 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 	default:
 		v := p.view(c, "Set up your direct debit")
 		v.FormsTo = p.service.PageOrigins()
-		if c.Notice == termsChanged {
-			v.Status = http.StatusConflict
-		}
+		v.Status = cmp.Or(c.Notice.Status, http.StatusOK)
 		p.site.Show(w, r, "open.html", v)
 	}
 }

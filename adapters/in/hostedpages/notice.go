@@ -1,6 +1,10 @@
 package hostedpages
 
-import "github.com/provider-checkout/provider-checkout/checkout"
+import (
+	"net/http"
+
+	"github.com/provider-checkout/provider-checkout/checkout"
+)
 
 // notice is the message at the top of a page, which a payer reads before anything else.
 type notice struct {
@@ -8,6 +12,7 @@ type notice struct {
 	Failure     bool // something went wrong
 	Ask         bool // the provider, if it happens again
 	Way         way  // optional
+	Status      int  // of the answer; 0 for 200
 }
 
 // way is a link to what a payer can do now.
@@ -26,7 +31,11 @@ const (
 
 // termsChanged is the notice to a payer who went on from a page that showed other terms.
 var termsChanged = notice{Title: "The terms have changed", Text: "The terms, or the dates of the plan, have changed since you " +
-	"opened this page. Please read them again, and continue if you accept them. Nothing was set up."}
+	"opened this page. Please read them again, and continue if you accept them. Nothing was set up.", Status: http.StatusConflict}
+
+// notStarted is the notice to a payer who went on while the processor was away. An earlier try may have succeeded.
+var notStarted = notice{Title: "We could not start your bank setup", Text: "A service that it needs does not answer at the moment. " +
+	"No payment was taken. Wait a minute, then go on below.", Failure: true, Ask: true, Way: goOn, Status: http.StatusServiceUnavailable}
 
 // notices tells the outcome of a payer's last try, and what to do now.
 var notices = map[checkout.LastTry]notice{
@@ -38,8 +47,8 @@ var notices = map[checkout.LastTry]notice{
 	checkout.TryUnknown: {Title: "We cannot see whether your bank setup is finished",
 		Text: "The payment processor does not answer at the moment. If you have given your bank details, wait a minute and look again.",
 		Way:  lookAgain},
-	checkout.TryCancelled: {Title: "The bank setup was cancelled",
-		Text: nothingDone + " You can start it again whenever you are ready.", Way: goOn},
+	checkout.TryCancelled: {Title: "The bank setup did not go through",
+		Text: nothingDone + " You can start it again whenever you are ready.", Ask: true, Way: goOn},
 	checkout.TryMandateFailed: {Title: "The bank setup failed",
 		Text: noLonger + " Your bank or the payment processor did not accept it. Check that the account takes direct debits, " +
 			"or use another one." + setUpAgain, Failure: true, Ask: true, Way: goOn},

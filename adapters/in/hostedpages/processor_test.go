@@ -30,8 +30,8 @@ func (*bank) Info() checkout.ProcessorInfo {
 	return checkout.ProcessorInfo{Name: "bank", Company: "Bank Pages Limited", Environment: catalogue.Sandbox, PageOrigins: strings.Fields(bankPages)}
 }
 
-func (*bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
-	return checkout.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, nil
+func (b *bank) Begin(_ context.Context, start checkout.SetupStart) (checkout.BillingRequest, error) {
+	return checkout.BillingRequest{ID: "BR-" + start.Key, URL: "https://pay.bank.example/flow/" + start.Key}, b.err
 }
 
 func (b *bank) Observe(context.Context, checkout.SetupQuery) (checkout.Observation, error) {
@@ -161,6 +161,20 @@ func TestOpeningPagesAsksTheProcessorNothingAndStoresNothing(t *testing.T) {
 	p.Active = false
 	b.configure(p)
 	opens("of a provider that is off", http.StatusGone)
+}
+
+func TestAPayerWhoGoesOnWhileTheProcessorIsAwayMayTryAgain(t *testing.T) {
+	b, processor := atBank(t)
+	processor.err, b.failing = errors.New("connection refused"), true
+	page := b.begin().is(t, http.StatusServiceUnavailable)
+	page.wants(t, "We could not start your bank setup", "No payment was taken. Wait a minute, then go on below.",
+		"ask Kōwhai Institute how else you can pay", `<form method="post"`)
+	page.lacks(t, "Nothing is set up") // an earlier try may have succeeded
+	if page.header.Get("Retry-After") == "" {
+		t.Error("Retry-After is missing")
+	}
+	processor.err = nil
+	b.start()
 }
 
 func TestExpiredLinkClaimsNothingWhileTheProcessorIsDown(t *testing.T) {

@@ -124,9 +124,9 @@ func TestContract4APayerWhoComesBackFromGoCardlessSeesTheTruthAndAWayOn(t *testi
 			if err := j.Bank.CancelRequest(j.request); err != nil {
 				t.Fatal(err)
 			}
-		}, open, "The bank setup was cancelled", []string{nothing, "start it again"}, otherTry, cancelled},
-		{"cancelled after the payer was done", finishAs("SETUP CANCELLED"), open, "The bank setup was cancelled", []string{nothing}, otherTry, cancelled},
-		{"failed", finishAs("SETUP FAILS"), open, "The bank setup was cancelled", []string{nothing}, otherTry, cancelled},
+		}, open, "The bank setup did not go through", []string{nothing, "start it again"}, otherTry, cancelled},
+		{"cancelled after the payer was done", finishAs("SETUP CANCELLED"), open, "The bank setup did not go through", []string{nothing}, otherTry, cancelled},
+		{"failed", finishAs("SETUP FAILS"), open, "The bank setup did not go through", []string{nothing}, otherTry, cancelled},
 		{"where GoCardless does not serve", func(t *testing.T, j *journey) {
 			j.refuse(t)
 			refused := j.Visit(t, j.page)
@@ -244,9 +244,17 @@ func TestContract4APayerWhoseGoCardlessPageExpiredGoesOnWithTheSameBillingReques
 	j.goesOn(t, sameTry)
 }
 
-// While GoCardless is down it is not known whether the payer has finished, and the page claims neither.
+// While GoCardless is down it is not known whether the payer has finished, and the page claims neither. A payer who goes on then
+// reads what to do.
 func TestContract4APayerWhoComesBackWhileGoCardlessIsDown(t *testing.T) {
 	j := setOut(t)
+	j.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodPost, Path: "/billing_request_flows", Times: 1000})
+	halted := j.Press(t, j.created)
+	shows(t, "page of a payer who goes on", halted, http.StatusServiceUnavailable, sandbox.OpenTitle)
+	if got := noticed(t, halted); got != "We could not start your bank setup" {
+		t.Errorf("what the payer reads first is %q", got)
+	}
+	j.Bank.Disarm()
 	j.Bank.SetWebhook("", "")
 	j.finish(t, gocardlesstest.Payer{})
 	j.Bank.Arm(gocardlesstest.Fault{Kind: gocardlesstest.FaultError, Method: http.MethodGet, Path: "/billing_requests/*", Times: 1000})

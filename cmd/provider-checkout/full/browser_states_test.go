@@ -96,7 +96,7 @@ var pageStates = []pageState{
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return died(t, s, checkout.MandateCancelled) }},
 	{name: "mandate expired", heading: sandbox.OpenTitle, says: []string{"The direct debit has ended", "set it up again"},
 		make: func(t *testing.T, s *sandbox.Sandbox) string { return died(t, s, checkout.MandateExpired) }},
-	{name: "setup cancelled", heading: sandbox.OpenTitle, says: []string{"The bank setup was cancelled", "start it again"},
+	{name: "setup cancelled", heading: sandbox.OpenTitle, says: []string{"The bank setup did not go through", "start it again"},
 		serving: []func(*service.Config, *httpapi.Options){func(c *service.Config, _ *httpapi.Options) {
 			c.Processor = cancellingProcessor{c.Processor}
 		}},
