@@ -4,10 +4,13 @@ package fakemailbox
 import (
 	"context"
 	"embed"
+	"html/template"
+	"io"
 	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gorilla/mux"
@@ -78,6 +81,10 @@ func (m *Mailbox) find(r *http.Request) (n checkout.PayerNotice, ok bool) {
 	return m.mails[i], true
 }
 
+// bar leads from an e-mail back to the list, and to what is attached.
+var bar = template.Must(template.New("").Parse(`<nav aria-label="Mailbox" style="padding:12px;font:16px/2 sans-serif;` +
+	`text-align:center"><a href="./">All e-mails</a>{{range .Attachments}} · Attached: <a href="{{$.ID}}/attached/{{.Name}}">{{.Name}}</a>{{end}}</nav>`))
+
 // read shows an e-mail as a mail program does.
 func (m *Mailbox) read(w http.ResponseWriter, r *http.Request) {
 	n, ok := m.find(r)
@@ -87,7 +94,11 @@ func (m *Mailbox) read(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(n.HTML)) // an error means that the client hung up
+	const letter = "<table"
+	head, body, _ := strings.Cut(n.HTML, letter)
+	_, _ = io.WriteString(w, head) // an error means that the client hung up
+	_ = bar.Execute(w, n)
+	_, _ = io.WriteString(w, letter+body)
 }
 
 // attachment sends a file of an e-mail.

@@ -22,8 +22,8 @@ func TestMailboxShowsWhatWasWrittenToPayers(t *testing.T) {
 		t.Errorf("an empty mailbox is %d %s", w.Code, w.Body)
 	}
 	for _, n := range []checkout.PayerNotice{
-		{ID: "ntc_1", To: checkout.Addressee{Name: "Aroha <b>", Email: "aroha@example.nz"}, Subject: "Your direct debit", HTML: "<p>It is set up.</p>"},
-		{ID: "ntc_2", Subject: "Your agreement", HTML: "<p>It is attached.</p>",
+		{ID: "ntc_1", To: checkout.Addressee{Name: "Aroha <b>", Email: "aroha@example.nz"}, Subject: "Your direct debit", HTML: "<body><table>It is set up.</table>"},
+		{ID: "ntc_2", Subject: "Your agreement", HTML: "<body><table>It is attached.</table>",
 			Attachments: []checkout.Attachment{{Name: "agreement.pdf", MediaType: "application/pdf", Bytes: []byte("%PDF")}}},
 	} {
 		if _, err := m.Notify(t.Context(), n); err != nil {
@@ -44,8 +44,11 @@ func TestMailboxShowsWhatWasWrittenToPayers(t *testing.T) {
 	if strings.Index(list, "ntc_2") > strings.Index(list, "ntc_1") {
 		t.Error("the newest is not the first")
 	}
-	if w := get(fakemailbox.Path + "ntc_1"); w.Body.String() != "<p>It is set up.</p>" || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+	if w := get(fakemailbox.Path + "ntc_1"); !strings.HasSuffix(w.Body.String(), `<a href="./">All e-mails</a></nav><table>It is set up.</table>`) || !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("the e-mail is %v %s", w.Header(), w.Body)
+	}
+	if body := get(fakemailbox.Path + "ntc_2").Body.String(); !strings.Contains(body, `<a href="ntc_2/attached/agreement.pdf">agreement.pdf</a>`) {
+		t.Errorf("the e-mail does not lead to what is attached: %s", body)
 	}
 	if w := get(fakemailbox.Path + "ntc_2/attached/agreement.pdf"); w.Body.String() != "%PDF" || w.Header().Get("Content-Type") != "application/pdf" {
 		t.Errorf("the attachment is %v %s", w.Header(), w.Body)
