@@ -99,6 +99,25 @@ func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
 	}
 }
 
+// A browser that keeps no pages in its memory asks for a form with mistakes by its address, and does not offer to send it again.
+func TestBrowserTheWayBackToAFormWithMistakes(t *testing.T) {
+	s := sandbox.New(t, sandbox.Memory)
+	p := newTab(t, startBrowser(t, chromedp.Flag("disable-back-forward-cache", true)), lightPhone, true)
+	p.open(s.ToBank(t, s.Create(t, "ORDER-1")))
+	p.click(onward)
+	p.click("main a") // back to the plan, past the mistakes
+	p.shows(sandbox.OpenTitle)
+	p.leads("go back", chromedp.NavigateBack())
+	p.shows(sandbox.BankTitle)
+	p.fill(holderField, apiclient.AccountHolder)
+	p.fill(accountField, apiclient.AccountNumber)
+	p.press(authorityBox)
+	p.click(onward)
+	p.shows(sandbox.DoneTitle)
+	p.leads("go back", chromedp.NavigateBack())
+	p.shows(sandbox.DoneTitle)
+}
+
 // What is folded on the screen is on paper, without a script too.
 func TestBrowserAPrintHoldsWhatIsFolded(t *testing.T) {
 	browser := startBrowser(t)

@@ -53,7 +53,7 @@ var (
 var browsers = make(chan struct{}, 2)
 
 // startBrowser starts a browser with a profile of its own, which ends with the test.
-func startBrowser(t *testing.T) context.Context {
+func startBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	t.Parallel()
 	browsers <- struct{}{}
@@ -67,6 +67,7 @@ func startBrowser(t *testing.T) context.Context {
 		chromedp.Flag("disable-component-update", true),
 		// Going back shows pages from memory, no-store or not, as on payers' machines.
 		chromedp.Flag("enable-features", "BackForwardCache,CacheControlNoStoreEnterBackForwardCache:level/restore-unless-cookie-change"))
+	options = append(options, more...)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
