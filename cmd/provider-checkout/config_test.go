@@ -17,7 +17,7 @@ func TestFileGivesWayToVariablesAndFlags(t *testing.T) {
 	s := served(t, []string{"PROVIDER_CHECKOUT_CONFIG=" + file, "PROVIDER_CHECKOUT_OPS_ADDR=127.0.0.1:3",
 		"PROVIDER_CHECKOUT_BASE_URL=http://variable.example", "STORE=sqlite:a.db"}, "--base-url", "http://flag.example")
 	if s.Addr != "127.0.0.1:1" || s.OpsAddr != "127.0.0.1:3" || s.BaseURL != "http://flag.example" || s.RateLimit != 7.5 || !s.AllowPrivate ||
-		len(s.TrustedProxies) != 2 || s.SetupLifetime.Hours() != 24 || s.Store != "sqlite:a.db" || s.Processor != fakeName {
+		len(s.TrustedProxies) != 2 || s.SetupLifetime.Hours() != 24 || s.Store != "sqlite:a.db" || s.Processor != "fake" {
 		t.Errorf("settings = %+v", s)
 	}
 }

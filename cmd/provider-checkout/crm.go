@@ -18,11 +18,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
-// Names of CRMs.
-const (
-	embeddedName   = "embedded"
-	salesforceName = "salesforce"
-)
+// salesforceName is the value of --crm for Salesforce.
+const salesforceName = "salesforce"
 
 const (
 	clientIDVariable     = "PROVIDER_CHECKOUT_SALESFORCE_CLIENT_ID"

@@ -72,17 +72,23 @@ func (s *server) site() (site.Config, error) {
 		if cfg.Signer == nil && wrongSigner == nil {
 			reasons = append(reasons, missing(signerVariable))
 		}
-		for _, sentence := range s.lacking() {
-			reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.Terms.Chosen()))
-		}
-		if s.Terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
-			reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
-		}
-		if s.AllowPrivate {
-			reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
-		}
+		reasons = append(reasons, s.checkProduction()...)
 	}
 	return cfg, errors.Join(reasons...)
+}
+
+// checkProduction returns everything that is wrong with the terms and the destinations of a server of production.
+func (s *server) checkProduction() (reasons []error) {
+	for _, sentence := range s.lacking() {
+		reasons = append(reasons, fmt.Errorf("%s: %s (profile %s)", s.name("terms"), sentence, s.Terms.Chosen()))
+	}
+	if s.Terms.Agency == (agreement.Agency{}) && !s.refused["terms"] {
+		reasons = append(reasons, errors.New("the agency that the privacy notice names is missing (privacy.agency in the file of "+s.name("terms")+")"))
+	}
+	if s.AllowPrivate {
+		reasons = append(reasons, errors.New(s.name("allow-private-destinations")+" is for the sandbox"))
+	}
+	return reasons
 }
 
 // signer returns the signer of agreements, or nil without one.
@@ -130,11 +136,8 @@ func (s *server) checkDeployment() error {
 	return nil
 }
 
-// Names of processors.
-const (
-	fakeName       = "fake"
-	gocardlessName = "gocardless"
-)
+// gocardlessName is the value of --processor for GoCardless.
+const gocardlessName = "gocardless"
 
 const (
 	tokenVariable   = "PROVIDER_CHECKOUT_GOCARDLESS_TOKEN"

@@ -25,19 +25,18 @@ const (
 	WebhookSecret = "sandbox_hunter2_webhook_secret"
 )
 
-// SimulateGoCardless serves a simulator of GoCardless on an origin of its own until the test ends, and returns it with its adapter.
-// now is time.Now if nil.
-func SimulateGoCardless(t testing.TB, webhookURL string, now func() time.Time) (*gocardlesstest.Simulator, *gocardless.Processor) {
+// simulateGoCardless serves a simulator of GoCardless on an origin of its own until the test ends, and returns its adapter.
+func (s *Sandbox) simulateGoCardless(t testing.TB) *gocardless.Processor {
 	t.Helper()
-	bank := gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret,
-		WebhookURL: webhookURL, Now: now})
-	server := httptest.NewServer(bank)
-	t.Cleanup(func() { bank.Close(); server.Close() })
-	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL, Now: now})
+	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret,
+		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
+	server := httptest.NewServer(s.Bank)
+	t.Cleanup(func() { s.Bank.Close(); server.Close() })
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL, Now: s.Clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bank, processor
+	return processor
 }
 
 // Work has a service do its background work until stop is called, or until the test ends.
@@ -52,16 +51,15 @@ func Work(t testing.TB, svc *service.Service) (stop func()) {
 }
 
 // receive has the service take the simulator's notifications, and work in the background, until the test ends.
-func (s *Sandbox) receive(t testing.TB, svc *service.Service) {
+func (s *Sandbox) receive(t testing.TB, svc *service.Service, bank *gocardless.Processor) {
 	t.Helper()
-	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: s.processor, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
+	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: bank, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	Work(t, svc)
 	delete(s.Mounted, fakeprocessor.Prefix)
 	s.Mounted[gocardless.WebhookPath] = receiver
-	s.receiver = receiver
 }
 
 // Settle waits until the service has seen what the processor has notified.
@@ -89,22 +87,16 @@ func (s *Sandbox) Settle(t testing.TB) {
 	}
 }
 
-// Credentials at Salesforce.
-const (
-	ClientID     = "sandbox_hunter2_client"
-	ClientSecret = "sandbox_hunter2_client_secret"
-)
-
-// SimulateSalesforce serves a Salesforce organisation on an origin of its own until the test ends, and returns it with its adapter.
-func SimulateSalesforce(t testing.TB) (*salesforcetest.Org, ports.CRM) {
+// simulateSalesforce serves a Salesforce organisation on an origin of its own until the test ends, and returns its adapter.
+func (s *Sandbox) simulateSalesforce(t testing.TB) ports.CRM {
 	t.Helper()
-	org := salesforcetest.New(salesforcetest.Options{ClientID: ClientID, ClientSecret: ClientSecret})
-	server := httptest.NewServer(org)
-	t.Cleanup(func() { org.Close(); server.Close() })
-	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: ClientID,
-		ClientSecret: ClientSecret})
+	const id, secret = "sandbox_hunter2_client", "sandbox_hunter2_client_secret"
+	s.Org = salesforcetest.New(salesforcetest.Options{ClientID: id, ClientSecret: secret})
+	server := httptest.NewServer(s.Org)
+	t.Cleanup(func() { s.Org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: id, ClientSecret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return org, crm
+	return crm
 }

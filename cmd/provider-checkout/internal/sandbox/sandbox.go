@@ -47,9 +47,6 @@ type Sandbox struct {
 	Org      *salesforcetest.Org       // where Salesforce is the CRM
 	Keys     map[string]string         // by provider code
 
-	processor *gocardless.Processor
-	receiver  *gocardless.Receiver
-
 	transport *http.Transport // not the default one, whose connections the end of any other test server closes
 }
 
@@ -111,27 +108,28 @@ func NewOver(t testing.TB, outside Outside, open Opener, changes ...func(*servic
 		t.Fatal(err)
 	}
 	log := httpserver.NewLog(s.Log)
-	bank := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
-	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: bank}
+	fake := fakeprocessor.New(fakeprocessor.Options{Records: store, BaseURL: s.URL, Log: log, Now: s.Clock.Now})
+	s.Mounted = map[string]http.Handler{fakeprocessor.Prefix: fake}
 	c := service.Config{Environment: catalogue.Sandbox, BaseURL: s.URL, Keyring: keyring, Store: store,
-		Processor: bank, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
+		Processor: fake, Printer: printer, Sender: webhook.New(webhook.Options{AllowPrivate: true}),
 		Now: s.Clock.Now, Rand: rand.Reader,
 		Report: httpserver.Report(log)}
+	var bank *gocardless.Processor
 	o := httpapi.Options{Log: log, Now: s.Clock.Now, Rand: rand.Reader}
 	if outside.GoCardless {
-		s.Bank, s.processor = SimulateGoCardless(t, s.URL+gocardless.WebhookPath, s.Clock.Now)
-		c.Processor = s.processor
+		bank = s.simulateGoCardless(t)
+		c.Processor = bank
 	}
 	for _, change := range changes {
 		change(&c, &o)
 	}
 	if outside.Salesforce && c.Environment == catalogue.Sandbox { // no organisation of production is simulated
-		s.Org, c.CRM = SimulateSalesforce(t)
+		c.CRM = s.simulateSalesforce(t)
 	}
 	s.Config, s.Options = c, o
 	svc := s.Service(t)
 	if outside.GoCardless {
-		s.receive(t, svc)
+		s.receive(t, svc, bank)
 	}
 	server.Config.Handler = s.Handler(svc)
 	server.Start()
