@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -110,7 +109,7 @@ func (l *listener) take(ctx context.Context, e events.Event) error {
 		if fault == nil {
 			break
 		}
-		l.say("%s %s of %s waits, and everything behind it: %v", e.ID, e.Name, e.OrderID, cmp.Or(fault, ctx.Err()))
+		l.say("%s %s of %s waits, and everything behind it: %v", e.ID, e.Name, e.OrderID, fault)
 		if !sleep(ctx, pause) {
 			return ctx.Err()
 		}
