@@ -88,11 +88,3 @@ func TestFailureIsLoggedAndNotShownToTheClient(t *testing.T) {
 		t.Errorf("the log %q lacks the cause or the request id %s", first, e.RequestID)
 	}
 }
-
-func TestPanicIsAnsweredInTheEnvelope(t *testing.T) {
-	w := do(handler(&stub{}), request("GET", "/v1/provider-checkouts/id", "", header("Authorization", "Bearer panic")))
-	wantRefusal(t, w, http.StatusInternalServerError, "INTERNAL_ERROR")
-	if strings.Contains(w.Body.String(), "out of keys") {
-		t.Errorf("the client sees %s", w.Body)
-	}
-}

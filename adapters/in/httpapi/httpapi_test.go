@@ -1,75 +1,23 @@
 package httpapi
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"io"
+	"log/slog"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/web"
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
-
-func TestEndlessBodyIsReadNoFurtherThanItsLimit(t *testing.T) {
-	read := 0
-	endless := readerFunc(func(p []byte) (int, error) {
-		read += len(p)
-		return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
-	})
-	r := request("POST", checkoutsPath, "")
-	r.Body, r.ContentLength = io.NopCloser(endless), -1
-	wantRefusal(t, do(handler(&stub{}), r), 413, "REQUEST_TOO_LARGE")
-	if read > maxBody+1 {
-		t.Errorf("%d bytes were read", read)
-	}
-}
-
-func TestBodyThatIsCutOffIsMalformed(t *testing.T) {
-	r := request("POST", checkoutsPath, "")
-	r.Body, r.ContentLength = io.NopCloser(io.MultiReader(strings.NewReader("{}"), readerFunc(func([]byte) (int, error) {
-		return 0, io.ErrUnexpectedEOF
-	}))), 100
-	wantRefusal(t, do(handler(&stub{}), r), 400, "VALIDATION_ERROR")
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// A host that serves the API under a path of its own site says so in the base URL.
-func TestABaseURLWithAPathIsInEveryAddress(t *testing.T) {
-	const base = "https://example.nz/pay"
-	app := &stub{baseURL: base, opened: service.Opened{Checkout: checkout.Checkout{ID: "KOWHAI-1-a"}}}
-	var mounted string
-	o := options(io.Discard, 0)
-	o.Mount = map[string]http.Handler{"/api/dd-setup": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mounted = r.URL.Path
-	})}
-	h := newHandler(app, o)
-	for _, prefix := range []string{"/pay", ""} { // a proxy in front may take the path off
-		w := do(h, request("POST", prefix+checkoutsPath, "{}"))
-		if got, want := w.Header().Get("Location"), "/pay"+checkoutsPath+"/KOWHAI-1-a"; w.Code != http.StatusCreated || got != want {
-			t.Errorf("POST %s: answer %d, Location %q; want 201, %q", prefix+checkoutsPath, w.Code, got, want)
-		}
-		e := wantRefusal(t, do(h, request("GET", prefix+"/v1/nothing", "")), http.StatusNotFound, "NOT_FOUND")
-		if want := base + "/docs#error-NOT_FOUND"; e.Error.DocURL != want {
-			t.Errorf("GET %s/v1/nothing: doc_url %q, want %q", prefix, e.Error.DocURL, want)
-		}
-		if w := do(h, request("GET", prefix+"/docs", "")); w.Code != http.StatusOK || strings.Contains(w.Body.String(), `href="/`) {
-			t.Errorf("GET %s/docs: answer %d, or a link that leaves the path", prefix, w.Code)
-		}
-		if w := do(h, request("GET", prefix+"/v1/openapi.json", "")); !strings.Contains(w.Body.String(), `"url": "`+base+`",`) {
-			t.Errorf("GET %s/v1/openapi.json: no server https://example.nz/pay", prefix)
-		}
-		if do(h, request("GET", prefix+"/api/dd-setup/legal?token=t", "")); mounted != "/api/dd-setup/legal" {
-			t.Errorf("the mounted handler gets path %q, want it without the base path", mounted)
-		}
-	}
-	wantRefusal(t, do(h, request("GET", "/payments/v1", "")), http.StatusNotFound, "NOT_FOUND")
-}
 
 func TestAMountedHandlerGetsItsPathAndWhatIsBelow(t *testing.T) {
 	o := options(io.Discard, 0)
@@ -87,4 +35,102 @@ func TestAMountedHandlerGetsItsPathAndWhatIsBelow(t *testing.T) {
 	if want := []string{"/bank req_", "/bank/ req_", "/bank/x req_"}; !slices.Equal(got, want) {
 		t.Errorf("the mounted handler was called for %q, want %q", got, want)
 	}
+}
+
+// stub is an application that knows a few keys and returns what its fields hold.
+type stub struct {
+	rate    int // of every provider
+	err     error
+	baseURL string
+}
+
+func (s *stub) BaseURL() string { return cmp.Or(s.baseURL, "http://pay.example") }
+
+func (s *stub) Environment() catalogue.Environment { return catalogue.Sandbox }
+
+func (s *stub) Authenticate(_ context.Context, key string) (service.Caller, error) {
+	switch key {
+	case "good":
+		return service.Caller{ProviderCode: "KOWHAI", KeyID: "k1"}, nil
+	case "second":
+		return service.Caller{ProviderCode: "KOWHAI", KeyID: "k3"}, nil
+	case "other":
+		return service.Caller{ProviderCode: "RATA", KeyID: "k2"}, nil
+	case "":
+		return service.Caller{}, checkout.MissingAPIKey("an API key is required")
+	}
+	return service.Caller{}, checkout.InvalidAPIKey()
+}
+
+func (s *stub) Create(context.Context, service.Caller, checkout.Create) (service.Opened, error) {
+	return service.Opened{}, s.err
+}
+
+func (s *stub) Checkout(context.Context, service.Caller, string) (checkout.Checkout, error) {
+	return checkout.Checkout{}, s.err
+}
+
+func (s *stub) Confirm(context.Context, service.Caller, string, checkout.Confirm) (service.Confirmed, error) {
+	return service.Confirmed{}, s.err
+}
+
+func (s *stub) Cancel(context.Context, service.Caller, string, checkout.Cancel) (checkout.Checkout, error) {
+	return checkout.Checkout{}, s.err
+}
+
+func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.EventRecord, error) {
+	return nil, s.err
+}
+
+func (s *stub) RateLimit(context.Context, service.Caller) int { return s.rate }
+
+func (s *stub) Refused(service.Caller, string, string, error) {}
+
+func (s *stub) Readiness(context.Context) service.Readiness { return service.Readiness{} }
+
+// handler serves app without limits.
+func handler(app application) http.Handler { return newHandler(app, options(io.Discard, 0)) }
+
+func options(log io.Writer, limit float64) Options {
+	fixed := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	return Options{
+		Log:       slog.New(slog.NewJSONHandler(log, nil)),
+		RateLimit: limit,
+		Now:       func() time.Time { return fixed },
+		Rand:      rand.NewChaCha8([32]byte{1}),
+	}
+}
+
+// request builds a request as a well-behaved caller sends it; edit may spoil it.
+func request(method, path, body string, edit ...func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer good")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, f := range edit {
+		f(r)
+	}
+	return r
+}
+
+// header sets a header to the values, or removes it where no value is given.
+func header(name string, values ...string) func(*http.Request) {
+	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
+}
+
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantRefusal checks status and code of an answer, and that it has the envelope's shape.
+func wantRefusal(t *testing.T, w *httptest.ResponseRecorder, status int, code string) envelopeWire {
+	t.Helper()
+	e := envelope(t, w)
+	if w.Code != status || e.Error.Code != code {
+		t.Errorf("answer %d %s, want %d %s: %s", w.Code, e.Error.Code, status, code, w.Body)
+	}
+	return e
 }

@@ -56,24 +56,6 @@ func TestAnswersAreObservedByRoute(t *testing.T) {
 	}
 }
 
-func TestAllowedListsWhatThePathTakes(t *testing.T) {
-	router := web.NewRouter()
-	router.NotFoundHandler = http.NotFoundHandler()
-	router.MethodNotAllowedHandler = http.NotFoundHandler()
-	router.On("POST /a", http.NotFoundHandler())
-	router.On("GET /a", http.NotFoundHandler())
-	router.On("POST /b", http.NotFoundHandler())
-	for path, want := range map[string]string{"/a": "GET, HEAD, POST", "/b": "POST", "/c": ""} {
-		r := httptest.NewRequest("TRACE", path, nil)
-		if got := router.Allowed(r); got != want {
-			t.Errorf("Methods of %s = %q, want %q", path, got, want)
-		}
-		if r.Method != "TRACE" {
-			t.Errorf("the request's method became %s", r.Method)
-		}
-	}
-}
-
 func TestRetryAfterIsNeverTooSoon(t *testing.T) {
 	for wait, want := range map[time.Duration]string{
 		0: "1", time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 90 * time.Second: "90",
