@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -109,96 +108,6 @@ func (b *bench) filled(pairs ...string) url.Values {
 	return form
 }
 
-func TestFormIsShownAndChangesNothing(t *testing.T) {
-	b := newBench(t)
-	before := b.observe()
-	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		got := b.do(method, b.request.URL+"&account_holder_name=Ana&account_number=12-3140-0171323-50&authority_confirmed=yes", nil)
-		if got.Code != http.StatusOK {
-			t.Errorf("%s: %d, want 200", method, got.Code)
-		}
-		for _, want := range []string{"Sandbox", "Welding", "Rimu College",
-			`<form method="post" action="` + strings.TrimPrefix(b.request.URL, "https://pay.example") + `"`,
-			`<a href="` + setupPage + `">Go back to your plan</a>`,
-			`<label for="account_holder_name">`, `<label for="account_number">`, `<label for="authority_confirmed">`} {
-			if !strings.Contains(got.Body.String(), want) {
-				t.Errorf("%s: the form lacks %q:\n%s", method, want, got.Body)
-			}
-		}
-		if strings.Contains(got.Body.String(), `role="alert"`) {
-			t.Errorf("%s: the empty form complains:\n%s", method, got.Body)
-		}
-		csp := got.Header().Get("Content-Security-Policy")
-		if !strings.HasSuffix(csp, "frame-ancestors 'none'") || !strings.HasPrefix(csp, "default-src 'none';") {
-			t.Errorf("%s: Content-Security-Policy = %q", method, csp)
-		}
-	}
-	if after := b.observe(); after != before {
-		t.Errorf("setup = %+v after reading, want %+v", after, before)
-	}
-}
-
-func TestMistakesComeBackOnTheForm(t *testing.T) {
-	const holder, account, authority = "account_holder_name", "account_number", "authority_confirmed"
-	for _, tt := range []struct {
-		name  string
-		pairs []string
-		wrong []string
-	}{
-		{"an empty form", []string{holder, "", account, "", authority, ""}, []string{holder, account, authority}},
-		{"a holder of spaces", []string{holder, " \t "}, []string{holder}},
-		{"a holder with a control character", []string{holder, "Ana\x07Tau"}, []string{holder}},
-		{"a holder with NUL", []string{holder, "Ana\x00"}, []string{holder}},
-		{"a holder that is not UTF-8", []string{holder, "Ana\xff"}, []string{holder}},
-		{"a holder of 256 characters", []string{holder, strings.Repeat("ā", 256)}, []string{holder}},
-		{"an account number that is none", []string{account, `"><script>`}, []string{account}},
-		{"an account number with wrong check digits", []string{account, "01-0004-0012345-00"}, []string{account}},
-		{"a holder that nothing is seen of", []string{holder, "\u200b"}, []string{holder}},
-		{"a holder without a letter", []string{holder, "🙂 1"}, []string{holder}},
-		{"no authority", []string{authority, ""}, []string{authority}},
-		{"an authority denied", []string{authority, "false"}, []string{authority}},
-		{"a wrong number and no authority", []string{account, "1", authority, ""}, []string{account, authority}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			form := b.filled(tt.pairs...)
-			got := b.do(http.MethodPost, b.request.URL, form)
-			body := got.Body.String()
-			if got.Code != http.StatusUnprocessableEntity {
-				t.Errorf("status = %d, want 422", got.Code)
-			}
-			if n := strings.Count(body, `role="alert"`); n != len(tt.wrong) {
-				t.Errorf("the form has %d messages, want %d:\n%s", n, len(tt.wrong), body)
-			}
-			for _, field := range tt.wrong {
-				message := fmt.Sprintf(`id="%s-error" role="alert">`, field)
-				marked := regexp.MustCompile(`<input[^>]* name="` + field + `"[^>]* aria-invalid="true"[^>]*aria-describedby="[^"]*` + field + `-error"`)
-				if !strings.Contains(body, message) || !marked.MatchString(body) {
-					t.Errorf("%s has no message of its own:\n%s", field, body)
-				}
-			}
-			if got := typed(body, account); got != form.Get(account) {
-				t.Errorf("the account number came back as %q, want %q", got, form.Get(account))
-			}
-			if ticked := strings.Contains(body, " checked"); ticked != (form.Get(authority) == "yes") {
-				t.Errorf("the box came back ticked: %v", ticked)
-			}
-			if !b.open() {
-				t.Errorf("setup = %+v, want it open", b.observe())
-			}
-		})
-	}
-}
-
-// typed returns the value that a field of the form holds.
-func typed(body, field string) string {
-	found := regexp.MustCompile(` name="` + field + `" value="([^"]*)"`).FindStringSubmatch(body)
-	if found == nil {
-		return "(none)"
-	}
-	return strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&amp;", "&").Replace(found[1])
-}
-
 func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 	b := newBench(t)
 	// The number is typed as phones and text processors write it.
@@ -215,34 +124,6 @@ func TestCompletedFormSetsUpTheMandate(t *testing.T) {
 		AccountHolder: "Māui", AccountMask: "12-3140-•••••23-050", CompletedAt: b.now}
 	if got != want || got.MandateID == "" {
 		t.Errorf("setup = %+v, want %+v and the id of a mandate", got, want)
-	}
-}
-
-func TestPageOfASetupThatIsOverLeadsBack(t *testing.T) {
-	for _, tt := range []struct {
-		name, account string
-		after         time.Duration
-	}{
-		{"complete", living, 0},
-		{"active", living, time.Hour},
-		{"dead", failing, time.Hour},
-		{"cancelled", cancelled, time.Hour},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			b.send(b.request.URL, b.filled("account_number", tt.account))
-			b.now = b.now.Add(tt.after)
-			before := b.observe()
-			for _, method := range []string{http.MethodGet, http.MethodPost} {
-				got := b.do(method, b.request.URL, b.filled())
-				if at := got.Header().Get("Location"); got.Code != http.StatusSeeOther || at != setupPage {
-					t.Errorf("%s = %d to %q, want 303 to the setup page", method, got.Code, at)
-				}
-			}
-			if after := b.observe(); after != before {
-				t.Errorf("setup = %+v, want %+v", after, before)
-			}
-		})
 	}
 }
 

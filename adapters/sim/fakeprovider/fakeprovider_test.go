@@ -124,47 +124,6 @@ func leads(t *testing.T, w *httptest.ResponseRecorder, to string) {
 var ticked = url.Values{"deposit_confirmed": {"yes"}, "payment_plan_accepted": {"yes"}, "information_confirmed": {"yes"},
 	"privacy_consent_accepted": {"yes"}}
 
-func TestWebsiteLeadsFromTheCourseToTheAgreement(t *testing.T) {
-	a := newAPI(t)
-	p := a.provider()
-	if err := p.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	course := visit(t, p, "/", nil)
-	shows(t, course, 200, "Enrol in Diploma", "Make-believe", "$2,990.00", "Aroha Tāmati", "WEB-1", a.URL+"/api/dd-setup/privacy")
-	if got := course.Header().Get("Content-Security-Policy"); !strings.Contains(got, "form-action 'self' "+a.URL+";") {
-		t.Errorf("the form may not lead to the setup page: %s", got)
-	}
-	leads(t, visit(t, p, "/enrol", url.Values{}), a.URL+"/api/dd-setup?token=t1")
-
-	waiting := visit(t, p, "/done", nil)
-	shows(t, waiting, 200, "Your direct debit is not set up yet", a.URL+"/api/dd-setup?token=t1")
-	if waiting.Header().Get("Refresh") == "" {
-		t.Error("the page that waits is not loaded again")
-	}
-	shows(t, visit(t, p, "/", nil), 200, "You have begun", `href="/done"`)
-	a.ready = true
-	shows(t, visit(t, p, "/done", nil), 200, "Confirm your enrolment", "Weekly payments: 52 of $53.65, the last of $53.87. The first is planned for 2027-02-01", `name="deposit_confirmed"`, `name="privacy_consent_accepted"`)
-	leads(t, visit(t, p, "/confirm", ticked), "/done")
-
-	p.Receive(fakeprovider.Event{Name: "checkout.created", ID: "evt_1", Order: "WEB-1", Attempt: "1"})
-	p.Receive(fakeprovider.Event{Name: "checkout.confirmed", ID: "evt_2", Order: "WEB-1", Attempt: "1"})
-	p.Receive(fakeprovider.Event{Name: "checkout.created", ID: "evt_3", Order: "ENROL-1", Attempt: "1"})
-	enrolled := visit(t, p, "/done", nil)
-	shows(t, enrolled, 200, "You are enrolled", "PPA-2026-1", "checkout.created", "checkout.confirmed")
-	if strings.Contains(enrolled.Body.String(), "evt_3") {
-		t.Errorf("the page shows the event of another order:\n%s", enrolled.Body)
-	}
-	if enrolled.Header().Get("Refresh") == "" {
-		t.Error("the page does not wait for the third event")
-	}
-	p.Receive(fakeprovider.Event{Name: "agreement.generated", ID: "evt_4", Order: "WEB-1", Attempt: "1"})
-	if got := visit(t, p, "/done", nil).Header().Get("Refresh"); got != "" {
-		t.Errorf("the page is loaded again after %q, though everything has arrived", got)
-	}
-	shows(t, visit(t, p, "/", nil), 200, "You are enrolled already")
-}
-
 func TestStudentEnrolsAgainUnderAnotherOrder(t *testing.T) {
 	a := newAPI(t)
 	p := a.provider()
