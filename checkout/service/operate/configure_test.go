@@ -1,15 +1,12 @@
 package operate_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
@@ -48,34 +45,6 @@ func rated(c catalogue.Configuration) catalogue.Configuration {
 	return c
 }
 
-func TestEachProviderThatChangesHasAnActWithItsLines(t *testing.T) {
-	d := newDesk(t)
-	acts := 0
-	for _, tt := range []struct {
-		change   operate.Change
-		subjects []string
-		names    []string
-	}{
-		{operate.Change{Named: []catalogue.Configuration{named("TUI", "Tūī"), named("KOWHAI", "Kōwhai"), named("RATA", "Rata")}},
-			[]string{"KOWHAI", "RATA", "TUI"}, []string{"Kōwhai", "Rata", "Tūī"}},
-		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rātā")}}, []string{"RATA"}, []string{"Kōwhai", "Rātā", "Tūī"}},
-		{operate.Change{Named: []catalogue.Configuration{named("RATA", "Rata"), named("MOA", "Moa"), named("KOWHAI", "Kōwhai")}, Prune: true},
-			[]string{"MOA", "RATA", "TUI"}, []string{"Kōwhai", "Moa", "Rata"}},
-	} {
-		lines, _, err := d.Configure(t.Context(), "apply", tt.change)
-		on := d.recorded(t)
-		if err != nil || len(on) != acts+len(tt.subjects) || !slices.Equal(d.names(t), tt.names) {
-			t.Fatalf("%v; on record are %q and %d acts, want %q", err, d.names(t), len(on), tt.names)
-		}
-		on = on[acts:]
-		acts += len(on)
-		slices.SortFunc(on, func(a, b checkout.Act) int { return cmp.Compare(a.Subject, b.Subject) })
-		for i, subject := range tt.subjects {
-			checkAct(t, on[i], "apply", subject, lines[i])
-		}
-	}
-}
-
 // A record is bounded: it has five hundred lines.
 func TestAChangeOfManyCoursesIsRecordedInBrief(t *testing.T) {
 	d := newDesk(t)
@@ -90,22 +59,6 @@ func TestAChangeOfManyCoursesIsRecordedInBrief(t *testing.T) {
 	act := d.recorded(t)[0]
 	if last := act.Changes[len(act.Changes)-1]; len(act.Changes) != 500 || last != "and 11 lines more, which are not recorded" {
 		t.Errorf("the act has %d lines, the last %q", len(act.Changes), last)
-	}
-}
-
-func TestAChangeExpectsARevision(t *testing.T) {
-	d := newDesk(t)
-	first := operate.Change{Named: []catalogue.Configuration{named("KOWHAI", "Kōwhai")}, DryRun: true}
-	_, revision, err := d.Configure(t.Context(), "apply", first)
-	must(t, err)
-	first.DryRun, first.Expect = false, revision
-	_, after, err := d.Configure(t.Context(), "apply", first)
-	if err != nil || after == revision {
-		t.Errorf("expecting the revision that a dry run said: %v, and then revision %s after %s", err, after, revision)
-	}
-	first.Named[0].Provider.Name = "Kowhai"
-	if _, _, err := d.Configure(t.Context(), "apply", first); !errors.Is(err, operate.ErrOtherRevision) || len(d.recorded(t)) != 1 {
-		t.Errorf("expecting an old one: %v, and %d acts", err, len(d.recorded(t)))
 	}
 }
 

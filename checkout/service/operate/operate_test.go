@@ -79,41 +79,6 @@ func TestAReasonIsOneReadableLine(t *testing.T) {
 	}
 }
 
-func TestAnOperatorsNameIsReadable(t *testing.T) {
-	for name, ok := range map[string]bool{"Aroha Ngata": true, "uid 1001": true, "": false, " ": false, "Aroha\nroot": false,
-		"toor\u202e": false, strings.Repeat("a", 256): false} {
-		if err := operate.CheckName(name); (err == nil) != ok {
-			t.Errorf("%q: %v, want it accepted: %v", name, err, ok)
-		}
-	}
-}
-
-func TestAKeyIsIssuedAndRevokedWithItsRecord(t *testing.T) {
-	d := newDesk(t)
-	if _, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{}); !errors.Is(err, operate.ErrNoProvider) {
-		t.Errorf("a key of no provider: %v", err)
-	}
-	d.configure(t, named("KOWHAI", "Kōwhai"))
-	text, err := d.IssueKey(t.Context(), "KOWHAI", operate.KeyOptions{Label: "  warehouse ", ExpiresAt: now.Add(time.Hour)})
-	must(t, err)
-	id := catalogue.KeyID(text)
-	described := "key " + id + ": of provider KOWHAI, for sandbox, \"warehouse\", until 2026-11-20T05:00:00Z"
-	d.says(t, 0, "keys issue", id, "+ "+described)
-	if _, err := d.RevokeKey(t.Context(), "ppk_unknown"); !errors.Is(err, ports.ErrNotFound) || strings.Contains(err.Error(), "ppk_unknown") {
-		t.Errorf("an unknown key: %v, which must not repeat it", err)
-	}
-	for _, named := range []string{text, id} { // the second time nothing happens
-		if got, err := d.RevokeKey(t.Context(), named); got != id || err != nil {
-			t.Errorf("revoked by %q: %q, %v", named, got, err)
-		}
-		d.says(t, 1, "keys revoke", id, "- "+described+", live → revoked")
-	}
-	keys, err := d.store.Keys(t.Context())
-	if err != nil || len(keys) != 1 || !keys[0].RevokedAt.After(now) {
-		t.Errorf("on record are %+v, %v", keys, err)
-	}
-}
-
 func TestAKeyThatIsNoUseIsNotIssued(t *testing.T) {
 	d := newDesk(t)
 	d.configure(t, named("KOWHAI", "Kōwhai"))
@@ -158,55 +123,6 @@ func (d desk) jobs(t *testing.T, f checkout.JobFilter) []checkout.JobRecord {
 	return list
 }
 
-func TestJobsThatWaitOrHaveFailedAreRetriedWithTheirRecord(t *testing.T) {
-	d := newDesk(t)
-	a, b := d.opened(t, "A"), d.opened(t, "B")
-	d.settle(t, checkout.JobDeliver, checkout.JobFailed)
-	d.settle(t, checkout.JobSync, checkout.JobDone)
-	if n, err := d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}})); n != 0 || err != nil || len(d.recorded(t)) != 0 {
-		t.Errorf("jobs that are done: %d, %v, %d acts", n, err, len(d.recorded(t)))
-	}
-	n, err := d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{CheckoutID: a.ID}))
-	if n != 1 || err != nil {
-		t.Errorf("retried %d, %v; want the event", n, err)
-	}
-	event := d.jobs(t, checkout.JobFilter{CheckoutID: a.ID, Kinds: []checkout.JobKind{checkout.JobDeliver}})[0]
-	d.says(t, 0, "jobs retry", a.ID, "~ 1 jobs, such as "+event.ID)
-	if event.State != checkout.JobPending || event.Attempts != 3 || event.Due.After(now.Add(time.Second)) {
-		t.Errorf("the event is %s after %d attempts, due %s", event.State, event.Attempts, event.Due)
-	}
-	n, err = d.Retry(t.Context(), d.jobs(t, checkout.JobFilter{}))
-	if n != 2 || err != nil {
-		t.Errorf("retried %d, %v; want the events of both checkouts", n, err)
-	}
-	if last := d.recorded(t)[1]; last.Subject != "KOWHAI" || !strings.HasPrefix(last.Changes[0], "~ 2 jobs, such as evt_") {
-		t.Errorf("the act of several jobs is %+v", last)
-	}
-	d.Reason = "Rāpata rang"
-	of := checkout.JobFilter{CheckoutID: b.ID}
-	if _, err := d.Retry(t.Context(), d.jobs(t, of)); !errors.Is(err, operate.ErrNamed) || len(d.recorded(t)) != 2 {
-		t.Errorf("for a reason that names the student: %v, %d acts", err, len(d.recorded(t)))
-	}
-}
-
-func TestWhatChangedSinceATimeIsSyncedOnceMore(t *testing.T) {
-	d := newDesk(t)
-	a, b := d.opened(t, "A"), d.opened(t, "B")
-	d.settle(t, checkout.JobSync, checkout.JobDone)
-	n, err := d.Sync(t.Context(), time.UnixMilli(b.Revision+1))
-	if n != 0 || err != nil || len(d.recorded(t)) != 0 {
-		t.Errorf("after the last change: %d, %v, %d acts", n, err, len(d.recorded(t)))
-	}
-	n, err = d.Sync(t.Context(), time.UnixMilli(a.Revision))
-	if n != 2 || err != nil {
-		t.Errorf("queued %d, %v; want both checkouts", n, err)
-	}
-	d.says(t, 0, "crm sync", "KOWHAI", "~ 2 jobs, such as sync")
-	if waiting := d.jobs(t, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobSync}, State: checkout.JobPending}); len(waiting) != 2 {
-		t.Errorf("%d jobs wait, want two", len(waiting))
-	}
-}
-
 func TestThatSomebodyLookedIsRecorded(t *testing.T) {
 	d := newDesk(t)
 	c := d.opened(t, "A")
@@ -229,17 +145,6 @@ func (d desk) configure(t *testing.T, all ...catalogue.Configuration) {
 
 func named(code, name string) catalogue.Configuration {
 	return catalogue.Configuration{Provider: catalogue.Provider{Code: code, Name: name, Environment: catalogue.Sandbox, Mode: catalogue.Legacy}}
-}
-
-// names returns the names of the providers on record.
-func (d desk) names(t *testing.T) (all []string) {
-	t.Helper()
-	list, err := d.store.Providers(t.Context())
-	must(t, err)
-	for _, p := range list {
-		all = append(all, p.Name)
-	}
-	return all
 }
 
 // must ends the test with an error.
@@ -280,51 +185,14 @@ func (d desk) changes(t *testing.T, c checkout.Checkout, decide ports.Decide) ch
 
 const number = "PPA-2026-000000001A5"
 
-// A repeat changes nothing, and neither does what may not be done: neither is an act.
-func TestACheckoutEndsOnceWithItsRecord(t *testing.T) {
-	d := newDesk(t)
-	open, agreed := d.opened(t, "A"), d.confirmed(t, "B", number)
-	must(t, d.Cancel(t.Context(), open.ID))
-	d.says(t, 0, "cancel", open.ID)
-	must(t, d.Withdraw(t.Context(), number, checkout.GroundHardship))
-	d.says(t, 1, "withdraw", agreed.ID, number+", ground: hardship")
-	for _, c := range []checkout.Checkout{open, agreed} {
-		got, err := d.store.Checkout(t.Context(), c.ID)
-		if err != nil || !got.Ended() || got.End.By != checkout.PartyOperator || got.End.Reason != "ticket 7" {
-			t.Errorf("on record is %+v, %v", got.End, err)
-		}
-		moments, err := d.store.Moments(t.Context(), c.ID)
-		if err != nil || moments[len(moments)-1].Actor != "operator:Aroha" {
-			t.Errorf("the timeline ends with %+v, %v", moments, err)
-		}
-	}
-	for name, err := range map[string]error{"a repeat of the cancel": d.Cancel(t.Context(), open.ID),
-		"a repeat of the withdrawal": d.Withdraw(t.Context(), number, checkout.GroundError)} {
-		if !errors.Is(err, checkout.ErrEnded) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := d.Cancel(t.Context(), agreed.ID); !checkout.Refused(err, checkout.CodeConflict) {
-		t.Errorf("a cancel of what is confirmed: %v", err)
-	}
-	if err := d.Withdraw(t.Context(), number, "whim"); err == nil {
-		t.Error("an unknown ground is accepted")
-	}
-	if err := d.Withdraw(t.Context(), "PPA-2026-0000000000", checkout.GroundError); !errors.Is(err, ports.ErrNotFound) {
-		t.Errorf("an unknown agreement: %v", err)
-	}
-	if acts := d.recorded(t); len(acts) != 2 {
-		t.Errorf("the acts are %+v, want two", acts)
-	}
-}
-
-func TestNoEndNamesTheStudent(t *testing.T) {
+func TestNoReasonNamesTheStudent(t *testing.T) {
 	d := newDesk(t)
 	c := d.opened(t, "A")
 	d.confirmed(t, "B", number)
 	d.Reason = "for Canary"
+	retry := func(jobs []checkout.JobRecord) error { _, err := d.Retry(t.Context(), jobs); return err }
 	for name, err := range map[string]error{"a cancel": d.Cancel(t.Context(), c.ID), "a withdrawal": d.Withdraw(t.Context(), number, checkout.GroundError),
-		"a link": d.MailLink(t.Context(), c.ID, time.Hour)} {
+		"a link": d.MailLink(t.Context(), c.ID, time.Hour), "a retry": retry(d.jobs(t, checkout.JobFilter{CheckoutID: c.ID, Kinds: []checkout.JobKind{checkout.JobSync}}))} {
 		if !errors.Is(err, operate.ErrNamed) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -332,21 +200,5 @@ func TestNoEndNamesTheStudent(t *testing.T) {
 	d.Reason = ""
 	if err := d.Cancel(t.Context(), c.ID); !checkout.Refused(err, checkout.CodeValidation) || len(d.recorded(t)) > 0 {
 		t.Errorf("without a reason: %v, %d acts", err, len(d.recorded(t)))
-	}
-}
-
-func TestALinkIsMailedWithItsRecord(t *testing.T) {
-	d := newDesk(t)
-	c := d.opened(t, "A")
-	must(t, d.MailLink(t.Context(), c.ID, 48*time.Hour))
-	d.says(t, 0, "link", c.ID)
-	notices := d.jobs(t, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobNotify}})
-	after, err := d.store.Checkout(t.Context(), c.ID)
-	if err != nil || len(notices) != 1 || notices[0].Name != string(checkout.NoticeOfLink) || d.Keyring.MailedText(after) == "" ||
-		!slices.Equal(after.Tokens[:1], c.Tokens) {
-		t.Errorf("notices %+v, tokens %+v, %v", notices, after.Tokens, err)
-	}
-	if err := d.MailLink(t.Context(), c.ID, time.Hour); !errors.Is(err, checkout.ErrLinkSent) || len(d.recorded(t)) != 1 {
-		t.Errorf("at once again: %v, %d acts", err, len(d.recorded(t)))
 	}
 }

@@ -1,9 +1,7 @@
 package operate_test
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,42 +12,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 )
 
-// setups is a processor whose records are erased with the checkout.
-type setups struct{ keys []string }
-
-func (s *setups) EraseSetups(_ context.Context, keys []string) error {
-	s.keys = append(s.keys, keys...)
-	return nil
-}
-
 // settled stores the checkout of the student canary@example.nz, whose jobs are done, and returns it.
 func (d desk) settled(t *testing.T) checkout.Checkout {
 	t.Helper()
 	c := d.opened(t, "A")
 	d.settle(t, checkout.JobSync, checkout.JobDone)
 	return c
-}
-
-func TestAnErasureIsRecordedAndLeavesAMomentWithoutAName(t *testing.T) {
-	d, bank := newDesk(t), &setups{}
-	c := d.settled(t)
-	erasing := operate.Erasing{Environment: catalogue.Sandbox, Setups: bank, Zone: time.UTC}
-	student := d.found(t)
-	must(t, d.CheckErasure(student, erasing))
-	if n, err := d.Erase(t.Context(), student, erasing); n != 1 || err != nil {
-		t.Fatalf("erased %d, %v", n, err)
-	}
-	d.says(t, 0, "privacy erase", c.ID)
-	moments, err := d.store.Moments(t.Context(), c.ID)
-	if last := moments[len(moments)-1]; err != nil || last.Kind != checkout.MomentErased || last.Actor != "operator:Aroha" {
-		t.Errorf("the timeline ends with %+v, %v", last, err)
-	}
-	if got, err := d.store.Checkout(t.Context(), c.ID); err != nil || !got.Erased() || got.Student != (checkout.Student{}) {
-		t.Errorf("on record is %+v, %v", got, err)
-	}
-	if want := []string{c.SetupKey(catalogue.Sandbox, 1)}; !slices.Equal(bank.keys, want) {
-		t.Errorf("the processor erased %q, want %q", bank.keys, want)
-	}
 }
 
 // found finds the student canary@example.nz.
