@@ -60,6 +60,7 @@ type Options struct {
 	Keyring        checkout.Keyring // signs the links that are mailed
 	Sandbox        bool
 	SetupLifetime  time.Duration  // of a link that is mailed
+	Mails          bool           // whether e-mail is sent
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted
 	Log            *slog.Logger
 	Now            func() time.Time

@@ -166,6 +166,10 @@ func TestNoActTakesAReasonThatNamesTheStudent(t *testing.T) {
 	w.did(t)
 }
 
+func TestWhereNoMailIsSentNoLinkIsPromised(t *testing.T) {
+	newWorld(t, func(o *Options) { o.Mails = false }).agent().get(t, openPath).has(t, "A new link cannot be sent").lacks(t, "Send a new link")
+}
+
 func TestACheckoutGetsALinkAndEndsOnce(t *testing.T) {
 	w := newWorld(t)
 	b := w.agent()

@@ -144,7 +144,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	must(t, err)
 	o := Options{Settings: Settings{URL: w.URL, Issuer: w.issuer.URL, Audience: audience,
 		Roles: Roles{Claim: "groups", Agent: []string{"desk-agents"}, Viewer: []string{"staff"}}},
-		Store: w.store, Keyring: ring, Sandbox: true, SetupLifetime: time.Hour, Now: w.now, Rand: rand.Reader,
+		Store: w.store, Keyring: ring, Sandbox: true, SetupLifetime: time.Hour, Mails: true, Now: w.now, Rand: rand.Reader,
 		Log: slog.New(slog.NewJSONHandler(w, nil))}
 	for _, f := range change {
 		f(&o)

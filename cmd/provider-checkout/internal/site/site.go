@@ -162,7 +162,7 @@ func (s *Site) addDesk(c Config) error {
 		return fmt.Errorf("derive the token keys: %w", err)
 	}
 	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Store: c.Store, Keyring: keyring,
-		SetupLifetime: c.SetupLifetime, Sandbox: c.Service.Environment == catalogue.Sandbox,
+		SetupLifetime: c.SetupLifetime, Mails: c.Service.Notifier != nil, Sandbox: c.Service.Environment == catalogue.Sandbox,
 		Observe: c.Metrics.ObserveRequest, Log: c.Log, TrustedProxies: c.TrustedProxies})
 	if err != nil {
 		return fmt.Errorf("set up the desk: %w", err)
