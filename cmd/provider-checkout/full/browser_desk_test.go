@@ -45,7 +45,7 @@ func TestBrowserTheDeskAndTheDemonstrationAreAccessibleAndFitEveryScreen(t *test
 	s := sandbox.New(t, sandbox.Memory, func(c *service.Config, _ *httpapi.Options) { c.Notifier = mailbox })
 	at := serveOn(t, func(address string) http.Handler {
 		h, err := desk.New(desk.Options{Settings: desk.Settings{URL: address}, Store: s.Store, Keyring: s.Config.Keyring, Sandbox: true,
-			SetupLifetime: time.Hour, Now: s.Clock.Now})
+			SetupLifetime: time.Hour, Mails: true, Now: s.Clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
