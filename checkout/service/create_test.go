@@ -53,22 +53,6 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 	}, change)
 }
 
-func TestAProcessThatNeverSawAnOrderAnswersItFromTheRecord(t *testing.T) {
-	w := newWorld(t)
-	first := w.opened(t, "ORDER-1")
-	retired := kowhai()
-	retired.Courses = nil
-	w.configure(t, retired)
-	if o, err := w.again(t).Create(t.Context(), caller, create("ORDER-1")); err != nil || !o.Replay || o.Token != first.Token {
-		t.Errorf("a retry after the course retired: %v; want the replay", err)
-	}
-	w.configure(t, kowhai())
-	other := create("ORDER-1")
-	other.First = checkout.Some(money.Date{Year: 2027, Month: 3, Day: 1})
-	_, err := w.again(t).Create(t.Context(), caller, other)
-	expect(t, err, checkout.CodeIntentConflict)
-}
-
 func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	w := newWorld(t)
 	cmd := create("ORDER-1")

@@ -144,17 +144,14 @@ func (p *knowingProcessor) asked() int {
 	return p.checked
 }
 
-// inKnowingWorld runs a test in a world whose processor says that Rimu College debits, and whose operator's terms have an authority.
-func inKnowingWorld(t *testing.T, terms agreement.Authority, test func(*testing.T, *world, *knowingProcessor, *postbox),
-	change ...func(*service.Config)) {
+// inKnowingWorld runs a test in a world whose processor says that Rimu College debits.
+func inKnowingWorld(t *testing.T, test func(*testing.T, *world, *knowingProcessor), change ...func(*service.Config)) {
 	t.Helper()
 	p := &knowingProcessor{}
-	inWorldWithMail(t, func(t *testing.T, w *world, mail *postbox) { test(t, w, p, mail) }, append(change, func(c *service.Config) {
+	inWorld(t, func(t *testing.T, w *world) { test(t, w, p) }, append(change, func(c *service.Config) {
 		p.processor = c.Processor.(*processor)
 		p.says("Rimu College", nil, 0)
 		c.Processor = p
-		c.Terms.Lender = agreement.Lender{Name: "Pūtea Limited", Address: "1 Quay"}
-		c.Terms.Authority = terms
 	})...)
 }
 
@@ -163,43 +160,9 @@ func noticeOf(days int) func(*service.Config) {
 	return func(c *service.Config) { c.Terms.NoticeDays = days }
 }
 
-// The processor says who debits, and what it does not say is as the operator's terms have it: on the page, at the processor, in the
-// agreement and in the e-mails. What was agreed stays.
-func TestTheProcessorSaysWhoDebits(t *testing.T) {
-	terms := agreement.Authority{Initiator: "Pūtea", Conditions: []agreement.Block{{Title: "Conditions", Text: "As the bank approved them."}}}
-	inKnowingWorld(t, terms, func(t *testing.T, w *world, p *knowingProcessor, mail *postbox) {
-		check := func(what string, a agreement.Authority) {
-			t.Helper()
-			if a.Initiator != "Rimu College" || a.AuthorisationCode != "0200001" || a.Calendar != money.BusinessDays || len(a.Conditions) != 1 {
-				t.Errorf("%s: %+v", what, a)
-			}
-		}
-		o := w.opened(t, "ORDER-1")
-		check("setup page", w.page(t, o.Token).DebitTerms.Authority)
-		w.setUp(t, o.Token)
-		check("start of the setup", p.processor.starts[0].Terms.Authority)
-		w.runFor(t, 5*time.Second)
-		w.confirms(t, confirm(o))
-		check("agreement", w.records(t)["ORDER-1"].Agreement.Terms.Authority)
-		w.runFor(t, 5*time.Second)
-		got := mail.take()
-		for _, n := range got {
-			if !strings.Contains(n.Text, "Rimu College debits the account for the lender, Pūtea Limited") {
-				t.Errorf("%q does not say who debits:\n%s", n.Subject, n.Text)
-			}
-		}
-		if len(got) != 2 {
-			t.Errorf("%d e-mails, want 2", len(got))
-		}
-		p.says("Another Company", nil, 0)
-		time.Sleep(time.Hour)
-		check("page of what was agreed", w.page(t, o.Token).LenderTerms.Authority)
-	})
-}
-
 // A page asks who debits once in a minute at most, and waits for it only while nothing is known; who hangs up ends no question.
 func TestNoPageWaitsForWhoDebitsWhileAnAnswerIsThere(t *testing.T) {
-	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+	inKnowingWorld(t, func(t *testing.T, w *world, p *knowingProcessor) {
 		o := w.opened(t, "ORDER-1")
 		p.says("Rimu College", nil, 2*time.Second)
 		// opens opens pages at once, each of which must name the initiator, within a time.
@@ -245,7 +208,7 @@ func TestNoPageWaitsForWhoDebitsWhileAnAnswerIsThere(t *testing.T) {
 
 // While nobody knows who debits, no page names another, and no agreement is concluded.
 func TestWithoutAnyAnswerPagesAndConfirmsAreBusy(t *testing.T) {
-	inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+	inKnowingWorld(t, func(t *testing.T, w *world, p *knowingProcessor) {
 		cmd := w.ready(t, "ORDER-1")
 		w = w.again(t)
 		p.says("", errBroken, 0)
@@ -275,7 +238,7 @@ func TestTheProcessorIsNotReadyForTooLittleNotice(t *testing.T) {
 		{2, 3, true, "provider KOWHAI: the terms have a notice of 2 calendar days, and its account needs 3 days at least"},
 		{0, 11, true, "provider KOWHAI: the terms have a notice of 10 calendar days"},
 	} {
-		inKnowingWorld(t, agreement.Authority{}, func(t *testing.T, w *world, p *knowingProcessor, _ *postbox) {
+		inKnowingWorld(t, func(t *testing.T, w *world, p *knowingProcessor) {
 			c := kowhai()
 			c.Provider.Active, p.creditor.Notice = tt.active, tt.least
 			w.configure(t, c)

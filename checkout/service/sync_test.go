@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // crm is a CRM that keeps what it was told, and answers as the test says.
@@ -136,57 +134,6 @@ func TestWhatACRMCannotTakeIsRefusedAtTheCreate(t *testing.T) {
 		w.configure(t, long)
 		w.opened(t, "ORDER-2")
 	})
-}
-
-// While the CRM is away creates and confirms go on, and its records follow. It takes no attempts while it takes no calls.
-func TestWithoutTheCRMEnrolmentsGoOn(t *testing.T) {
-	for name, tt := range map[string]struct {
-		answer func(context.Context, checkout.Enrolment) error
-		within time.Duration // of a call
-	}{
-		"it takes no calls": {func(context.Context, checkout.Enrolment) error {
-			return fmt.Errorf("the breaker is open: %w", ports.ErrBusy)
-		}, 0},
-		"it does not answer":  {func(ctx context.Context, _ checkout.Enrolment) error { return hangs(ctx) }, 2500 * time.Millisecond},
-		"it loses its answer": {func(context.Context, checkout.Enrolment) error { return errors.New("connection reset") }, 0},
-		"it panics":           {func(context.Context, checkout.Enrolment) error { panic("connection reset") }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inWorldWithCRM(t, func(t *testing.T, w *world, c *crm) {
-				c.answers(tt.answer)
-				var orders []string
-				for n := range 5 {
-					orders = append(orders, fmt.Sprint("ORDER-", n))
-					start := time.Now()
-					o := w.opened(t, orders[n])
-					created := time.Since(start)
-					w.setUp(t, o.Token)
-					start = time.Now()
-					w.confirms(t, confirm(o))
-					if took := max(created, time.Since(start)); took > tt.within {
-						t.Errorf("a call took %s, want %s at most", took, tt.within)
-					}
-				}
-				w.runFor(t, 10*time.Minute)
-				if name != "it panics" { // which leaves its lease behind, and no reason
-					w.wantToday(t, "", orders...)
-				}
-				w.reports.take()
-				c.answers(nil)
-				w.runFor(t, time.Minute)
-				w.wantToday(t, "")
-				for _, order := range orders {
-					i := slices.IndexFunc(c.told, func(e checkout.Enrolment) bool { return e.Checkout.OrderID == order && e.Agreement != nil })
-					if j := w.jobs(t, order, checkout.JobSync)[0]; i < 0 || j.State != checkout.JobDone || name == "it takes no calls" && j.Attempts != 1 {
-						t.Errorf("%s: after the CRM is well its job is %+v", order, j)
-					}
-				}
-				if b := w.backlog(t, checkout.JobSync); b.Waiting != 0 {
-					t.Errorf("the backlog is %+v", b)
-				}
-			})
-		})
-	}
 }
 
 // A refusal stays in today with its reason and is tried every ten minutes: the operator mends it.
