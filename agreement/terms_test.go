@@ -160,21 +160,6 @@ func TestAnAuthorityIsCompletedByAnother(t *testing.T) {
 	}
 }
 
-func TestPayersAreToldWhoDebits(t *testing.T) {
-	for want, terms := range map[string]agreement.DebitTerms{
-		"The operator of this service takes the payments from the account by direct debit.": {},
-		"Pūtea Limited takes the payments from the account by direct debit.":                {Lender: agreement.Lender{Name: "Pūtea Limited"}},
-		"Rimu takes the payments from the account by direct debit. The banks know it by the authorisation code 0123456. " +
-			"On the bank statement each payment shows as RIMU.": {
-			Lender:    agreement.Lender{Name: "Pūtea Limited"},
-			Authority: agreement.Authority{Initiator: "Rimu", AuthorisationCode: "0123456", Statement: "RIMU"}},
-	} {
-		if got := terms.Debits(); got != want {
-			t.Errorf("%+v: %q, want %q", terms, got, want)
-		}
-	}
-}
-
 func TestCancelUntil(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

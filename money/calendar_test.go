@@ -154,35 +154,6 @@ func TestValidDatesAreThoseThatCanBeRead(t *testing.T) {
 	}
 }
 
-func TestAddDays(t *testing.T) {
-	for _, tt := range []struct {
-		from string
-		days int
-		want string
-	}{
-		{"2027-01-31", 0, "2027-01-31"}, {"2027-01-31", 1, "2027-02-01"}, {"2028-02-28", 1, "2028-02-29"},
-		{"2027-12-25", 10, "2028-01-04"}, {"2027-03-01", -1, "2027-02-28"},
-	} {
-		if got := date(t, tt.from).AddDays(tt.days).String(); got != tt.want {
-			t.Errorf("%s.AddDays(%d) = %s, want %s", tt.from, tt.days, got, tt.want)
-		}
-	}
-}
-
-func TestBefore(t *testing.T) {
-	for _, tt := range []struct {
-		d, e string
-		want bool
-	}{
-		{"2027-01-31", "2027-02-01", true}, {"2027-02-01", "2027-01-31", false}, {"2027-01-31", "2027-01-31", false},
-		{"2026-12-31", "2027-01-01", true}, {"2028-01-01", "2027-12-31", false},
-	} {
-		if got := date(t, tt.d).Before(date(t, tt.e)); got != tt.want {
-			t.Errorf("%s.Before(%s) = %v, want %v", tt.d, tt.e, got, tt.want)
-		}
-	}
-}
-
 func TestDateOfIsTheDayInTheTimesOwnZone(t *testing.T) {
 	instant := time.Date(2027, time.January, 31, 12, 30, 0, 0, time.UTC)
 	if got := money.DateOf(instant).String(); got != "2027-01-31" {

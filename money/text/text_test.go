@@ -22,26 +22,6 @@ func checkAll(t *testing.T, f func(string) string, rows []row) {
 	}
 }
 
-func TestCheck(t *testing.T) {
-	checkAll(t, text.Check, []row{
-		{"one character", "a", ""},
-		{"255 characters of three bytes", strings.Repeat("ใ", 255), ""},
-		{"256 characters", strings.Repeat("a", 256), "must be at most 255 characters, not 256"},
-		{"nothing", "", "must not be empty"},
-		{"invalid UTF-8", "a\xff", "must be valid UTF-8"},
-		{"U+0000", "a\x00", "must not contain control characters"},
-		{"a line feed", "a\nb", "must not contain control characters"},
-		{"DEL", "a\x7f", "must not contain control characters"},
-		{"a C1 control", "a\u0085", "must not contain control characters"},
-		{"controls of the writing direction", "a\u202eb\u2066c", ""},
-		{"a line separator and noncharacters", "a\u2028\ufdd0\U0010ffff", ""},
-		{"a joiner, which names of some scripts need", "नर\u200dस", ""},
-		{"Hebrew", "נועה", ""},
-		{"an emoji", "🎓", ""},
-		{"a replacement character", "\ufffd", ""},
-	})
-}
-
 func TestCheckReadable(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
@@ -81,22 +61,15 @@ func TestCheckName(t *testing.T) {
 	})
 }
 
+// Further addresses are in testdata/acceptance.json.
 func TestCheckEmail(t *testing.T) {
 	const wrong = "must be an e-mail address, such as name@example.ac.nz"
 	local := strings.Repeat("l", 64)
 	checkAll(t, text.CheckEmail, []row{
-		{"plain", "aroha@students.example.ac.nz", ""},
-		{"signs that addresses contain", "o'neil+enrol_2027@x-y.nz", ""},
-		{"a domain with a macron", "aroha@tāmaki.nz", ""},
-		{"a local part with a macron", "tāne@x.nz", ""},
 		{"two dots inside", "x..y@z.nz", ""},
 		{"a local part of 64 bytes, 254 in all", local + "@" + strings.Repeat("h", 186) + ".nz", ""},
 		{"a local part of 65 bytes", local + "l@x.nz", wrong},
 		{"255 bytes in all", local + "@" + strings.Repeat("h", 187) + ".nz", wrong},
-		{"no @", "aroha.example.nz", wrong},
-		{"two @", "a@b@c.nz", wrong},
-		{"no local part", "@x.nz", wrong},
-		{"a dot in front", ".a@x.nz", wrong},
 		{"a dot at the end of the local part", "john.@docomo.example", ""},
 		{"nothing but dots", "..@x.nz", wrong},
 		{"a space of no width", "a\u200b@x.nz", "must not contain U+200B, which nobody can see"},
@@ -105,17 +78,6 @@ func TestCheckEmail(t *testing.T) {
 		{"a soft hyphen", "a\u00adb@x.nz", "must not contain U+00AD, which nobody can see"},
 		{"a filler of Hangul", "a\u3164@x.nz", "must not contain U+3164, which nobody can see"},
 		{"a variation selector", "a\ufe0f@x.nz", "must not contain U+FE0F, which nobody can see"},
-		{"a host of one label", "a@localhost", wrong},
-		{"an underscore in the host", "a@b_c.nz", wrong},
-		{"a hyphen at a label's start", "a@-b.nz", wrong},
-		{"a hyphen at a label's end", "a@b-.nz", wrong},
-		{"an empty label", "a@b..nz", wrong},
-		{"a dot at the end", "a@b.nz.", wrong},
-		{"white space", "a b@x.nz", wrong},
-		{"a name around it", "Aroha <a@x.nz>", wrong},
-		{"quotes", `"a"@x.nz`, wrong},
-		{"an address literal", "a@[127.0.0.1]", wrong},
-		{"two addresses", "a@x.nz,b@x.nz", wrong},
 		{"a line feed", "a@x.nz\n", "must not contain control characters"},
 		{"a right-to-left override", "a\u202e@x.nz", "must not contain U+202E, which changes the direction of the text"},
 		{"nothing", "", "must not be empty"},

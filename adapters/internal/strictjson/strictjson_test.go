@@ -22,11 +22,9 @@ func TestParseRefuses(t *testing.T) {
 		message string // a part of it
 	}{
 		{"nothing at all", ``, "", "is empty"},
-		{"white space only", " \r\n\t ", "", "is empty"},
 		{"a byte order mark", "\xef\xbb\xbf{}", "", "byte order mark"},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "", syntax},
 
-		{"a name given twice", `{"a":1,"b":2,"a":1}`, "a", "given twice"},
 		{"a name given twice inside", `{"plan":{"instalment_amount":1,"instalment_amount":2}}`, "plan.instalment_amount", "given twice"},
 		{"a name given twice in an item", `{"providers":[{},{"name":"","name":""}]}`, "providers[1].name", "given twice"},
 		{"a name given twice, once escaped", `{"a":1,"\u0061":2}`, "a", "given twice"},
@@ -35,47 +33,22 @@ func TestParseRefuses(t *testing.T) {
 		{"a name with control characters given twice", `{"\u001b[2J":1,"\u001b[2J":2}`, `["\x1b[2J"]`, "given twice"},
 
 		{"a second value", `{} {}`, "", oneValue},
-		{"a second value on a new line", "{}\n{}", "", oneValue},
-		{"a bracket too many", `{"a":1}}`, "", oneValue},
-		{"a word after the value", `{"a":1} x`, "", oneValue},
-		{"U+0000 after the value", "{}\x00", "", oneValue},
-		{"a digit after a zero", `{"a":01}`, "", syntax},
 
 		{"a stray byte in a string", "{\"a\":\"\xff\"}", "a", "invalid UTF-8"},
 		{"a stray byte in a name", "{\"\xff\":1}", "", "invalid UTF-8"},
-		{"an overlong slash", "{\"a\":\"\xc0\xaf\"}", "a", "invalid UTF-8"},
-		{"an encoded surrogate", "{\"a\":\"\xed\xa0\x80\"}", "a", "invalid UTF-8"},
-		{"a rune above U+10FFFF", "{\"a\":\"\xf4\x90\x80\x80\"}", "a", "invalid UTF-8"},
 		{"a lone high surrogate", `{"a":"\ud800"}`, "a", "surrogate"},
 		{"a lone low surrogate", `{"a":"\udc00x"}`, "a", "surrogate"},
 		{"surrogates in the wrong order", `{"a":"\udc00\ud800"}`, "a", "surrogate"},
-		{"a high surrogate before a letter", `{"a":"\ud800\u0041"}`, "a", "surrogate"},
 
-		{"arrays nested too deep", `[[[[]]]]`, "[0][0][0]", "nested more than 3 deep"},
 		{"objects nested too deep", `{"a":{"b":{"c":{}}}}`, "a.b.c", "nested more than 3 deep"},
 		{"ten thousand brackets", strings.Repeat("[", 10_000), "[0][0][0]", "nested more than 3 deep"},
 
 		{"an object cut off", `{"a":1`, "", cutOff},
-		{"a string cut off", `{"a":"x`, "a", cutOff},
-		{"an array cut off", `{"a":[1,`, "a[1]", cutOff},
 		{"a number cut off", `1e`, "", cutOff},
 		{"a trailing comma in an object", `{"a":1,}`, "", "at line 1, column 7" + comma},
-		{"a trailing comma in an array", `{"a":[1,]}`, "a[1]", comma},
 		{"two commas", `{"a":1,,"b":2}`, "", comma},
 		{"no name before a comma", `{,"a":1}`, "", comma},
-		{"a name without quotes", `{a:1}`, "", syntax},
-		{"a number as a name", `{1:2}`, "", syntax},
-		{"single quotes", `{'a':1}`, "", syntax},
-		{"a comment", `{"a":1 /* one */}`, "", syntax},
-		{"not a number", `{"a":NaN}`, "a", syntax},
-		{"a hexadecimal number", `{"a":0x10}`, "", syntax},
-		{"a plus sign", `{"a":+1}`, "a", syntax},
-		{"a bare decimal point", `{"a":.5}`, "a", syntax},
-		{"a literal in another letter case", `{"a":True}`, "a", syntax},
-		{"a raw control character in a string", "{\"a\":\"\n\"}", "a", syntax},
 		{"a raw U+0000 in a string", "{\"a\":\"\x00\"}", "a", syntax},
-		{"an unknown escape", `{"a":"\x41"}`, "a", syntax},
-		{"brackets that do not match", `{"a":[}`, "a[0]", syntax},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,6 +178,10 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"student": {"last_name": "T\u014dmuri"}, "pricing": {"course_price": 2990.00, "upfront_payment": 2e2}}`,
 		`{"a":1,"a":2}`, `{"a":{"A":[1e999999,-0.0,null,true]}}`, `"\ud800"`, "\xef\xbb\xbf{}", `[[[[[[[[[]]]]]]]]]`, `{} {}`,
+		" \r\n\t ", `{"a":1,"b":2,"a":1}`, "{}\n{}", `{"a":1}}`, `{"a":1} x`, "{}\x00", `{"a":01}`, "{\"a\":\"\xc0\xaf\"}",
+		"{\"a\":\"\xed\xa0\x80\"}", "{\"a\":\"\xf4\x90\x80\x80\"}", `{"a":"\ud800\u0041"}`, `[[[[]]]]`, `{"a":"x`, `{"a":[1,`, `{"a":[1,]}`,
+		`{a:1}`, `{1:2}`, `{'a':1}`, `{"a":1 /* one */}`, `{"a":NaN}`, `{"a":0x10}`, `{"a":+1}`, `{"a":.5}`, `{"a":True}`, "{\"a\":\"\n\"}",
+		`{"a":"\x41"}`, `{"a":[}`,
 	} {
 		f.Add([]byte(seed))
 	}
