@@ -153,24 +153,6 @@ func TestReadyNamesEachCheck(t *testing.T) {
 	}
 }
 
-func TestHandlerHasThreePathsToRead(t *testing.T) {
-	handler, _, _ := newHandler(t, &outside{})
-	for _, tt := range []struct {
-		method, path string
-		status       int
-	}{
-		{"GET", "/healthz", 200}, {"HEAD", "/healthz", 200}, {"GET", "/readyz", 200}, {"GET", "/metrics", 200},
-		{"POST", "/readyz", 405}, {"DELETE", "/metrics", 405},
-		{"GET", "/", 404}, {"GET", "/debug/pprof/", 404}, {"GET", "/v1", 404}, {"GET", "/metrics/x", 404},
-	} {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
-		if w.Code != tt.status || w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%s %s = %d with %v, want %d", tt.method, tt.path, w.Code, w.Header(), tt.status)
-		}
-	}
-}
-
 func TestHostWithMetricsOfItsOwn(t *testing.T) {
 	t.Run("may answer Prometheus elsewhere", func(t *testing.T) {
 		registry := prometheus.NewRegistry()
@@ -305,21 +287,6 @@ func TestEveryQueueIsCountedWhenItIsAskedFor(t *testing.T) {
 		"provider_checkout_ends_waiting 2", "provider_checkout_ends_oldest_age_seconds 0", "provider_checkout_ends_failing 1",
 		"provider_checkout_notices_waiting 0", "provider_checkout_notices_oldest_age_seconds 0", "provider_checkout_notices_failing 0",
 	)
-}
-
-func TestOutboxThatCannotBeCountedTakesNothingElseAway(t *testing.T) {
-	handler, _, log := newHandler(t, &outside{backlogErr: errors.New("the disk is gone")})
-	samples := lines(t, handler)
-	for _, prefix := range []string{`provider_checkout_mandates_ended_total{status="failed"} 0`, "go_goroutines ", "process_resident_memory_bytes ",
-		"provider_checkout_outbox_pending_events NaN", "provider_checkout_outbox_oldest_pending_age_seconds NaN",
-		"provider_checkout_crm_oldest_age_seconds NaN"} {
-		if !slices.ContainsFunc(samples, func(s string) bool { return strings.HasPrefix(s, prefix) }) {
-			t.Errorf("there is no %q", prefix)
-		}
-	}
-	if !strings.Contains(log.String(), "the disk is gone") {
-		t.Errorf("the log is %q, want the cause", log)
-	}
 }
 
 // One metric's error could make a host's handler answer with an error and no metrics at all.

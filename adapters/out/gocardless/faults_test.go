@@ -81,16 +81,6 @@ func TestBeginRefusesTheBillingRequestOfAnotherEnrolment(t *testing.T) {
 	}
 }
 
-func TestBeginAfterThePayerIsDoneLeadsBack(t *testing.T) {
-	b := newBench(t)
-	first := b.begin(t, "a")
-	b.complete(t, first.URL, "M O'BRIEN")
-	again, err := b.Begin(t.Context(), start("a"))
-	if err != nil || again.ID != first.ID || again.URL != start("a").ReturnURL {
-		t.Errorf("Begin = %+v, %v; want %s and the return URL", again, err, first.ID)
-	}
-}
-
 // Two payers of one checkout: while one begins, the other finishes.
 func TestBeginWhileAnotherPayerFinishesLeadsBack(t *testing.T) {
 	b := newBench(t)
@@ -116,18 +106,6 @@ func TestBeginWhileAnotherPayerFinishesLeadsBack(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// The flow of a billing request opens for seven days, the billing request for longer.
-func TestBeginMakesANewFlowWhenOneExpired(t *testing.T) {
-	b := newBench(t)
-	first := b.begin(t, "a")
-	b.sim.Advance(8 * 24 * time.Hour)
-	again, err := b.Begin(t.Context(), start("a"))
-	if err != nil || again.ID != first.ID || again.URL == first.URL {
-		t.Fatalf("Begin = %+v, %v; want another page of %s", again, err, first.ID)
-	}
-	b.complete(t, again.URL, "M O'BRIEN")
-}
 
 // The page must be where the form of the setup page may lead: a browser would stop there without a word.
 func TestBeginRefusesAPageOnAnOriginThatIsNotDeclared(t *testing.T) {

@@ -291,24 +291,6 @@ func TestFilesThatCannotBeOpenedAreNamed(t *testing.T) {
 	}
 }
 
-func TestABackupIsACompleteStore(t *testing.T) {
-	path, folder := file(t), t.TempDir()
-	out := filepath.Join(folder, "copy.db")
-	db := open(t, path, Options{Secrets: [][]byte{secret('a')}})
-	k := addKey(t, db, "one")
-	must(t, Backup(t.Context(), path, out))
-	addKey(t, db, "later")
-	info, err := os.Stat(out)
-	if entries, _ := os.ReadDir(folder); err != nil || info.Mode() != 0o600 || len(entries) != 1 {
-		t.Errorf("the copy is %v, %v, beside %v", info, err, entries)
-	}
-	restored := open(t, out, Options{Secrets: [][]byte{secret('a')}})
-	hasKey(t, restored, k)
-	if list, err := restored.Keys(t.Context()); err != nil || len(list) != 1 {
-		t.Errorf("Keys of the copy = %v, %v; want the one of its time", list, err)
-	}
-}
-
 // SQLite takes the log that it finds beside a file for the log of that file.
 func TestTheLogOfAnotherFileIsNotTaken(t *testing.T) {
 	path := file(t)
@@ -328,29 +310,6 @@ func TestTheLogOfAnotherFileIsNotTaken(t *testing.T) {
 	must(t, os.Remove(killed))
 	move(path, killed)
 	hasKey(t, open(t, killed, Options{Secrets: [][]byte{secret('a')}}), k)
-}
-
-func TestAStoreThatWasMovedOrReplacedIsBusy(t *testing.T) {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		path := file(t)
-		db := open(t, path, Options{})
-		k := addKey(t, db, "before")
-		refuses := func(says string) {
-			t.Helper()
-			for _, err := range []error{db.AddKey(t.Context(), catalogue.Key{ID: "refused"}, checkout.Act{}), db.Ready(t.Context()), db.Scrub(t.Context())} {
-				if !errors.Is(err, ports.ErrBusy) || !strings.Contains(err.Error(), says) {
-					t.Errorf("store%s: got error %v, want ErrBusy that says %q", suffix, err, says)
-				}
-			}
-		}
-		must(t, os.Rename(path+suffix, path+".away"))
-		refuses("was moved or deleted")
-		must(t, os.WriteFile(path+suffix, nil, 0o600))
-		refuses("was replaced")
-		must(t, os.Rename(path+".away", path+suffix), db.Ready(t.Context()))
-		addKey(t, db, "after")
-		hasKey(t, db, k)
-	}
 }
 
 func TestNoReaderIsOfAFileThatReplacedTheStore(t *testing.T) {
