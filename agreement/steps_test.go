@@ -83,19 +83,22 @@ const (
 // in a note beside the day of collection. The amounts in the table sum to its total.
 func TestEveryPrintedDateIsACollectionDay(t *testing.T) {
 	zone := sample.NewZealand(t)
-	random := rand.New(rand.NewPCG(20, 2026))
 	for _, calendar := range []money.Calendar{money.EveryDay, money.BusinessDays} {
-		for range testlevel.Runs(t, testlevel.Of(fewPlans, manyPlans)) {
-			a := anyPlan(random, calendar)
-			sections, err := a.Text(zone)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(string(calendar), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(20, 2026))
+			for range testlevel.Runs(t, testlevel.Of(fewPlans, manyPlans)) {
+				a := anyPlan(random, calendar)
+				sections, err := a.Text(zone)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkDates(t, a, sections)
+				if t.Failed() {
+					t.Fatalf("%+v, notice %+v", a.Plan, a.Notice)
+				}
 			}
-			checkDates(t, a, sections)
-			if t.Failed() {
-				t.Fatalf("%s: %+v, notice %+v", calendar, a.Plan, a.Notice)
-			}
-		}
+		})
 	}
 }
 
