@@ -45,7 +45,8 @@ func TestAnExpiredLinkOffersANewOneByEmail(t *testing.T) {
 	}
 	b.now = b.now.Add(7 * 24 * time.Hour)
 	expired := b.get(b.setupPath()).is(t, http.StatusGone)
-	expired.wants(t, "This link has expired", `<form method="post" action="/api/dd-setup/link">`, `name="token" value="`+b.token+`"`, "Send me a new link")
+	expired.wants(t, "This link has expired", `<form method="post" action="/api/dd-setup/link">`, `name="token" value="`+b.token+`"`, "Send me a new link",
+		`<a class="button second" href="https://enrol.kowhai.example/cancelled"`) // one act is the primary one
 	expired.lacks(t, "hemi@", "example.nz", "Hēmi")
 
 	first := b.asksForLink().is(t, http.StatusOK)
