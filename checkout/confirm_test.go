@@ -59,6 +59,35 @@ func prepared(c checkout.Checkout, cmd checkout.Confirm) checkout.Prepared {
 		Document: &agreement.Document{SHA256: sha256.Sum256(pdf), Bytes: pdf}}
 }
 
+func TestDecideConfirmLeavesNothingOut(t *testing.T) {
+	stored, cmd := ready(t)
+	done := prepared(stored, cmd)
+	change, err := cmd.Decide(stored, latest, done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := change.Next.Confirmation
+	want := checkout.Confirmation{At: noon, RequestID: "req_2", FirstPayment: cmd.FirstPayment.Value,
+		AgreementNumber: "PPA-2026-000000001A5", DocumentSHA256: done.Document.SHA256}
+	if got != want || !got.PDFGenerated() {
+		t.Errorf("confirmation %+v\nwant         %+v", got, want)
+	}
+	if got, want := told(change), []string{"event checkout.confirmed", "event agreement.generated", "agreement", "sync"}; !slices.Equal(got, want) {
+		t.Errorf("told by %q, want %q", got, want)
+	}
+	a := change.Agreement
+	if a.Plan.First != cmd.FirstPayment.Value || a.Schedule[0].Due != cmd.FirstPayment.Value {
+		t.Error("the agreement must start on the confirmed first payment date, not on the preferred one")
+	}
+	var sum money.Cents
+	for _, charge := range a.Schedule {
+		sum += charge.Amount
+	}
+	if sum != a.Pricing.Price {
+		t.Errorf("the schedule sums to %v, want %v", sum, a.Pricing.Price)
+	}
+}
+
 // No payment is planned before the processor can collect it, however short the notice is.
 func TestNothingIsCollectedBeforeTheProcessorCan(t *testing.T) {
 	stored, cmd := ready(t)

@@ -1,9 +1,12 @@
 package checkout_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
@@ -25,6 +28,60 @@ func withdrawn(t *testing.T, c checkout.Checkout) checkout.Change {
 		t.Fatal(err)
 	}
 	return change
+}
+
+func TestAnEndIsToldToWhomItConcerns(t *testing.T) {
+	open := openedNow(t).Next
+	begun, _ := begun(t)
+	set, _ := ready(t)
+	_, _, change := confirmedNow(t)
+	confirmed := change.Next
+	dead := confirmed.Observe(since(confirmed, checkout.MandateFailed, 1), noon).Next
+	for _, tt := range []struct {
+		name string
+		got  checkout.Change
+		want string
+	}{
+		{"no setup", byProvider(t, open), "sync"},
+		{"a setup that was begun", byProvider(t, begun), "sync, end"},
+		{"a setup that is complete", byProvider(t, set), "sync, end"},
+		{"an agreement", withdrawn(t, confirmed), "sync, end"},
+		{"an agreement whose mandate is dead: the payer is told by the same job", withdrawn(t, dead), "sync, end"},
+	} {
+		if got := strings.Join(told(tt.got), ", "); got != tt.want || len(tt.got.Moments) != 1 {
+			t.Errorf("%s: told by %q with the moments %+v, want %q", tt.name, got, tt.got.Moments, tt.want)
+		}
+		if next := tt.got.Next; !next.Ended() || next.End.Reason == "" {
+			t.Errorf("%s: %+v", tt.name, next)
+		}
+	}
+}
+
+func TestWhatMayNotEndDoesNot(t *testing.T) {
+	set, _ := ready(t)
+	_, _, change := confirmedNow(t)
+	cancelled, gone := byProvider(t, set).Next, withdrawn(t, change.Next).Next
+	for name, tt := range map[string]struct {
+		c                  checkout.Checkout
+		cancel, withdrawal error
+		code               checkout.Code
+	}{
+		"open":                 {set, nil, checkout.ErrNotConfirmed, ""},
+		"erased":               {set.Erase(noon, checkout.ActorService, nil).Next, nil, checkout.ErrNotConfirmed, checkout.CodeErased},
+		"confirmed":            {change.Next, nil, nil, checkout.CodeConflict},
+		"confirmed and erased": {change.Next.Erase(noon, checkout.ActorService, nil).Next, nil, checkout.ErrErased, checkout.CodeConflict},
+		"cancelled":            {cancelled, checkout.ErrEnded, checkout.ErrNotConfirmed, ""},
+		"withdrawn":            {gone, nil, checkout.ErrEnded, checkout.CodeConflict},
+	} {
+		_, err := checkout.Cancel{Reason: checkout.Some("x")}.Decide(tt.c, noon)
+		if refused := checkout.Refused(err, tt.code); tt.code == "" && !errors.Is(err, tt.cancel) || tt.code != "" && !refused {
+			t.Errorf("a cancel of what is %s: %v, want %v %s", name, err, tt.cancel, tt.code)
+		}
+		if change, err := (checkout.Withdraw{Ground: checkout.GroundError}).Decide(tt.c, noon); !errors.Is(err, tt.withdrawal) ||
+			err != nil && change.Next.End != tt.c.End {
+			t.Errorf("a withdrawal of what is %s: %v, want %v", name, err, tt.withdrawal)
+		}
+	}
 }
 
 // The notice that the direct debit has ended would say that the payments are owed.
@@ -51,5 +108,20 @@ func TestOfWhatHasEndedThePayerIsToldThatAndNothingElse(t *testing.T) {
 	begun, _ := begun(t)
 	if got := byProvider(t, begun).Next.SetupEnded("", noon); len(got.Jobs) > 0 {
 		t.Errorf("a payer who gave no bank details is sent %+v", got.Jobs)
+	}
+}
+
+func TestWhatIsBegunOrLivesAgainAfterTheEndIsEndedToo(t *testing.T) {
+	late := byProvider(t, openedNow(t).Next).Next.Begun(1, "BR1", agreement.Consent{At: noon})
+	if got := told(late); !slices.Equal(got, []string{"end"}) || late.Next.Setup.BillingRequestID != "BR1" || !late.Next.ToEnd() {
+		t.Errorf("a billing request that was made meanwhile: %q, %+v", got, late.Next.Setup)
+	}
+	_, _, change := confirmedNow(t)
+	live := change.Next.Observe(since(change.Next, checkout.MandateActive, 1), noon).Next
+	gone := withdrawn(t, live).Next
+	dead := gone.Observe(since(gone, checkout.MandateCancelled, 2), noon).Next
+	back := dead.Observe(since(dead, checkout.MandateActive, 3), noon)
+	if got := told(back); !slices.Equal(got, []string{"end", "sync"}) || !back.Next.ToEnd() {
+		t.Errorf("a mandate that is reinstated is told by %q, want it ended again", got)
 	}
 }
