@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,37 @@ func (w *world) asks(o checkout.Observation) func() []time.Time {
 		defer mu.Unlock()
 		return slices.Clone(at)
 	}
+}
+
+// mandate returns the observation of a complete setup whose mandate has a status.
+func mandate(m checkout.MandateStatus) checkout.Observation {
+	o := fulfilled
+	o.Mandate = m
+	return o
+}
+
+// becomes has the processor say that the mandate reached a status now and notify of it, and returns when what follows is done.
+func (w *world) becomes(t *testing.T, m checkout.MandateStatus, reason string) {
+	t.Helper()
+	says := mandate(m)
+	says.MandateSince, says.MandateReason = w.clock.now().UTC().Truncate(time.Millisecond), reason
+	w.processor.set(says)
+	w.notified(t, "MD-1")
+	w.runFor(t, 15*time.Second)
+}
+
+// notified notifies the service of mandates, MD-…, and of billing requests.
+func (w *world) notified(t *testing.T, ids ...string) {
+	t.Helper()
+	var all []checkout.Notification
+	for _, id := range ids {
+		n := checkout.Notification{BillingRequestID: id}
+		if strings.HasPrefix(id, "MD") {
+			n = checkout.Notification{MandateID: id}
+		}
+		all = append(all, n)
+	}
+	must(t, w.Notified(t.Context(), all))
 }
 
 // off switches the provider off.
