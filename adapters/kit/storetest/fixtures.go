@@ -149,21 +149,22 @@ func numberOf(n int) string { return fmt.Sprintf("PPA-2026-%06d", n) }
 
 func agreed(c checkout.Checkout, n int) agreement.Agreement {
 	a := agreement.Agreement{
-		Number: numberOf(n), Version: "2026-11-20", CheckoutID: c.ID, OrderID: c.OrderID, AcceptedAt: at(6), Sandbox: true,
+		Number: numberOf(n), Version: "2026-11-20", CheckoutID: c.ID, OrderID: c.OrderID, AcceptedAt: at(6), Sandbox: true, SignedBy: "c0ffee",
+		Requests: agreement.Requests{Create: c.RequestID, Confirm: "req_confirm"},
 		Provider: agreement.Party{Code: c.ProviderCode, Name: "Kōwhai Institute", SupportEmail: "help@kowhai.example", Colour: "#1f6f54"},
 		Student:  agreement.Student(c.Student),
 		Course:   agreement.Course{Code: c.CourseCode, Name: c.Intent.CourseName},
 		Pricing:  c.Intent.Pricing,
 		Plan:     c.Intent.Plan,
-		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", AccountHolder: c.Setup.AccountHolder, AccountMask: c.Setup.AccountMask,
+		DirectDebit: agreement.DirectDebit{AuthorityID: "dda_1", MandateID: c.Setup.MandateID, AccountHolder: c.Setup.AccountHolder, AccountMask: c.Setup.AccountMask,
 			AuthorisedAt: c.Setup.CompletedAt, Consent: c.Setup.Consent},
-		Notice: agreement.Notice{Period: agreement.NoticePeriod{Days: 2}, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
+		Notice: agreement.Notice{Period: agreement.NoticePeriod{Days: 2, Business: true}, NotBefore: money.Date{Year: 2026, Month: time.November, Day: 22}},
 		Terms: agreement.Terms{
 			Lender:       agreement.Lender{Name: "Pūtea Limited", Address: "1 Lambton Quay", Registration: "FSP1", Email: "a@putea.example"},
 			Disputes:     agreement.DisputeScheme{Name: "A scheme", Contact: "0800 000 000"},
-			Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write to the lender.\n(a) Soon."},
-			Hardship:     "0800 111 111",
-			DefaultFees:  agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "each time"}}},
+			Cancellation: agreement.Cancellation{WorkingDays: 5, How: "Write to the lender.\n(a) Soon.", PayWithin: 15},
+			NoticeDays:   7, FrequentNotice: 3, Hardship: "0800 111 111",
+			DefaultFees: agreement.FeeList{Stated: true, Fees: []agreement.Fee{{Name: "Dishonour fee", Amount: 10_00, When: "each time"}}},
 			Authority: agreement.Authority{AuthorisationCode: "0123456", Initiator: "Pūtea Collections", Statement: "particulars KOWHAI",
 				Form: "A processor", Calendar: money.BusinessDays, Conditions: []agreement.Block{{Title: "Disputes", Text: "Ask.\n(a) Soon."}}},
 			Blocks: []agreement.Block{{Title: "Right to cancel", Text: "Within 5 working days."}},
