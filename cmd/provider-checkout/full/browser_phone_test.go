@@ -112,6 +112,7 @@ func TestBrowserTheWayBackToAFormWithMistakes(t *testing.T) {
 	p.fill(holderField, apiclient.AccountHolder)
 	p.fill(accountField, apiclient.AccountNumber)
 	p.press(authorityBox)
+	s.Clock.Forward(time.Minute) // a payer types for longer than an answer of the processor is kept
 	p.click(onward)
 	p.shows(sandbox.DoneTitle)
 	p.leads("go back", chromedp.NavigateBack())
