@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ func startFloor(b *testing.B, store, key string) *contender {
 }
 
 func floorMain(args []string) {
+	debug.SetGCPercent(300) // as in main, so that the comparison is not about the garbage collector
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { os.Exit(0) })
