@@ -230,8 +230,8 @@ func TestVerifyFindsPDFsThatWereSwapped(t *testing.T) {
 	}
 }
 
-// A payer's copy is checked with the certificate alone, and a copy that was changed is refused. Without a certificate to compare with
-// verify reports that it does not know the signer; a copy that somebody else signed is refused.
+// A payer's copy is checked with the certificate alone. A copy that was changed, or signed by somebody else, is refused. Without a
+// certificate the signer is not checked, and a line says so.
 func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)

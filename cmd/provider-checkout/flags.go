@@ -109,7 +109,7 @@ func parseAddress(right func(*url.URL) bool, must string) func(string) (string, 
 	}
 }
 
-// anyURL takes every URL: whoever sends to it checks the networks to which it leads.
+// anyURL accepts every URL. The sender of events checks the networks.
 func anyURL(*url.URL) bool { return true }
 
 // withoutPassword reports whether an address has no user. Others on this machine can read flags.
