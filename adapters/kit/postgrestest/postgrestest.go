@@ -1,8 +1,7 @@
-// Package postgrestest gives tests of the full level a PostgreSQL server, and by [QuickURL] tests of the quick level too:
-// the server whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else a temporary server, which it starts from
-// the server programs on the machine. The temporary server has its own folder and
-// port, syncs as a real one does where benchmarks run, and ends with the test process, even if that is killed. If there is
-// neither, tests are skipped, or fail at the full level.
+// Package postgrestest gives tests a PostgreSQL server: the one whose URL is in PROVIDER_CHECKOUT_TEST_POSTGRES, or else, at
+// the full level and in benchmarks, a temporary one, which it starts from the server programs on the machine. The temporary
+// server has its own folder and port, syncs as a real one does where benchmarks run, and ends with the test process, even if
+// that is killed. If there is neither, tests of the full level fail, and all others are skipped.
 package postgrestest
 
 import (
@@ -30,17 +29,13 @@ var shared = sync.OnceValues(start)
 // connections, so that a test finds them.
 func URL(t testing.TB) string {
 	t.Helper()
-	testlevel.Full(t)
-	return QuickURL(t)
-}
-
-// QuickURL is URL, at the quick level too.
-func QuickURL(t testing.TB) string {
-	t.Helper()
 	if given := os.Getenv(urlVariable); given != "" {
 		place, schema := place(t, given)
 		t.Cleanup(func() { execute(t, given, "DROP SCHEMA "+schema+" CASCADE") })
 		return place
+	}
+	if _, isBenchmark := t.(*testing.B); !isBenchmark {
+		testlevel.Full(t)
 	}
 	s, err := shared()
 	if err != nil {

@@ -63,7 +63,7 @@ func insert(t testing.TB, db *postgres.DB, n int) {
 
 // No error may repeat any part of a connection string, wherever the password is in it.
 func TestErrorsDoNotRepeatTheConnectionString(t *testing.T) {
-	server, err := url.Parse(postgrestest.QuickURL(t))
+	server, err := url.Parse(postgrestest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestNoServerIsBusy(t *testing.T) {
 }
 
 func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
-	place := postgrestest.QuickURL(t)
+	place := postgrestest.URL(t)
 	conn := shell(t, place)
 	openFails(t, place, postgres.Options{MustExist: true}, "there is no store in this database")
 	openFails(t, place, postgres.Options{ReadOnly: true}, "there is no store in this database")
@@ -114,7 +114,7 @@ func TestWhatIsNoStoreIsRefusedAndLeftAlone(t *testing.T) {
 
 // A store belongs to an environment and to its secrets. The first secret that is given encrypts from then on.
 func TestSecrets(t *testing.T) {
-	place := postgrestest.QuickURL(t)
+	place := postgrestest.URL(t)
 	one, two := bytes.Repeat([]byte("1"), 32), bytes.Repeat([]byte("2"), 32)
 	options := func(secrets ...[]byte) postgres.Options {
 		return postgres.Options{Environment: catalogue.Sandbox, Secrets: secrets}
@@ -149,7 +149,7 @@ func TestSecrets(t *testing.T) {
 // A role with SELECT alone, as the manual makes it, reads everything but the store's own secret, also where the connection string demands
 // a server that takes writes.
 func TestReadOnlyNeedsNoMoreThanSelect(t *testing.T) {
-	place := postgrestest.QuickURL(t)
+	place := postgrestest.URL(t)
 	insert(t, open(t, place, postgres.Options{}), 1)
 	conn := shell(t, place)
 	schema := ask[string](t, conn, `SELECT current_schema()`)
@@ -192,7 +192,7 @@ func second[T any](_ T, err error) error { return err }
 
 // A call that finds every connection in use is refused as busy, rather than left to wait.
 func TestNoFreeConnectionIsBusy(t *testing.T) {
-	place := postgrestest.QuickURL(t)
+	place := postgrestest.URL(t)
 	db := open(t, place+"&pool_max_conns=1", postgres.Options{})
 	insert(t, db, 1)
 	err := db.Export(t.Context(), "", checkout.Visitor{

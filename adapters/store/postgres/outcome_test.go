@@ -134,7 +134,7 @@ func (w *wire) breaks(loses func(request []byte) (before, after bool)) {
 
 // A request that the server never had is made again. A commit whose answer is lost is not: its outcome is unknown, and is on record.
 func TestOutcomeOfALostConnection(t *testing.T) {
-	w, place := through(t, postgrestest.QuickURL(t))
+	w, place := through(t, postgrestest.URL(t))
 	db := open(t, place, serving)
 	insert(t, db, 1)
 	commits := func(request []byte) bool { return bytes.Contains(request, []byte("COMMIT")) }
@@ -266,7 +266,7 @@ func TestRowsThatAnotherSessionLocks(t *testing.T) {
 // Events are listed in the order of the numbers of their transactions, also where a number has more digits than the one before. Of a store
 // that was restored from a copy of its tables they are listed again, from a minute before the cursor on.
 func TestCursors(t *testing.T) {
-	place := postgrestest.QuickURL(t)
+	place := postgrestest.URL(t)
 	db := open(t, place, serving)
 	insert(t, db, 1)
 	insert(t, db, 2)
@@ -301,7 +301,7 @@ func TestCursors(t *testing.T) {
 func TestWritesSetWhatTheyNeed(t *testing.T) {
 	for set, durable := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {
 		t.Run("over synchronous_commit = "+set, func(t *testing.T) {
-			place := postgrestest.QuickURL(t)
+			place := postgrestest.URL(t)
 			db := open(t, place+"&lock_timeout=0&client_min_messages=error&default_transaction_isolation=serializable&synchronous_commit="+set,
 				postgres.Options{})
 			execute(t, place, noteSettings)

@@ -50,7 +50,7 @@ type opened struct {
 func opener() storetest.Opener {
 	return storetest.Opener{
 		Open: func(t *testing.T, _ func() time.Time) ports.Admin {
-			url := postgrestest.QuickURL(t)
+			url := postgrestest.URL(t)
 			return &opened{open(t, url, postgres.Options{Environment: catalogue.Sandbox}), url}
 		},
 		Reopen: func(t *testing.T, s ports.Admin, _ func() time.Time) ports.Admin {

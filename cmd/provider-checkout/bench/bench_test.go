@@ -53,7 +53,7 @@ func BenchmarkAgainstTheFloor(b *testing.B) {
 	}
 	for name, place := range map[string]func() string{
 		"sqlite":   func() string { return "sqlite:" + filepath.Join(b.TempDir(), "store.db") },
-		"postgres": func() string { return postgrestest.QuickURL(b) },
+		"postgres": func() string { return postgrestest.URL(b) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			ours := startService(b, program, place())

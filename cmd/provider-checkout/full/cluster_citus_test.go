@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // citusVariable is the connection string of the coordinator of a Citus cluster, as a superuser who may connect to each node.
@@ -67,11 +66,11 @@ func newCitusCluster(t *testing.T, b suite, coordinator string) *citusCluster {
 		}
 	})
 	c := &citusCluster{nodes: citusNodes(t, coordinator, schema)}
-	c.cluster = &cluster{Workload: workload.New(t, b.Binary, c.nodes[0]), servers: make([]*server, clusterSize)}
-	c.Multiply(t, 10)
-	c.Run(t, "store", "distribute", "--store", c.Store)
+	c.cluster = &cluster{workload: newWorkload(t, b.Binary, c.nodes[0]), servers: make([]*server, clusterSize)}
+	c.multiply(t, 10)
+	c.Run(t, "store", "distribute", "--store", c.place)
 	for i := range clusterSize {
-		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.Rand))
+		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.rand))
 		c.launch(t, i)
 	}
 	for _, s := range c.servers {
@@ -88,9 +87,9 @@ func (c *citusCluster) launch(t *testing.T, i int) {
 
 func (c *citusCluster) awaitBegun(t *testing.T, n int) {
 	t.Helper()
-	for limit := time.Now().Add(5 * time.Minute); c.Enrolments.Begun() < n; <-time.After(calm) {
+	for limit := time.Now().Add(5 * time.Minute); c.enrolments.begun() < n; <-time.After(calm) {
 		if time.Now().After(limit) {
-			t.Fatalf("%d enrolments were begun, want %d", c.Enrolments.Begun(), n)
+			t.Fatalf("%d enrolments were begun, want %d", c.enrolments.begun(), n)
 		}
 	}
 }

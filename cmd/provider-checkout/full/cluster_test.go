@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // TestCluster checks that three processes of the program on one PostgreSQL keep every promise of one process while any
@@ -37,7 +36,7 @@ const clusterURL = "http://cluster.test"
 
 // cluster is several processes on one store, behind a balancer.
 type cluster struct {
-	*workload.Workload
+	*workload
 	addrs   balancer
 	servers []*server
 	env     []string // variables for each process, with spaces between
@@ -49,9 +48,9 @@ func newCluster(t *testing.T, b suite, store string, env ...string) *cluster {
 	if env == nil {
 		env = make([]string, clusterSize)
 	}
-	c := &cluster{Workload: workload.New(t, b.Binary, store), servers: make([]*server, len(env)), env: env}
+	c := &cluster{workload: newWorkload(t, b.Binary, store), servers: make([]*server, len(env)), env: env}
 	for i := range env {
-		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.Rand))
+		c.addrs.all = append(c.addrs.all, proc.QuietAddr(t, c.rand))
 		c.launch(t, i)
 	}
 	for _, s := range c.servers {
@@ -68,7 +67,7 @@ func clusterArgs(store, addr string) []string {
 // launch starts process i.
 func (c *cluster) launch(t *testing.T, i int) {
 	t.Helper()
-	cmd := c.Binary.Command(clusterArgs(c.Store, c.addrs.all[i])...)
+	cmd := c.Binary.Command(clusterArgs(c.place, c.addrs.all[i])...)
 	cmd.Env = append(cmd.Env, strings.Fields(c.env[i])...)
 	c.servers[i] = &server{Process: proc.Start(t, cmd)}
 }
@@ -77,11 +76,11 @@ func (c *cluster) launch(t *testing.T, i int) {
 func (c *cluster) only(i int) *balancer { return &balancer{all: c.addrs.all[i : i+1]} }
 
 // newBackend returns a client that keeps its connections.
-func (c *cluster) newBackend(over *balancer) *backend { return newBackend(clusterURL, c.Keys, over) }
+func (c *cluster) newBackend(over *balancer) *backend { return newBackend(clusterURL, c.keys, over) }
 
 // load has clients enrol students, twenty a second, until stop is called. An enrolment is about ten requests.
 func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop func()) {
-	end, began := load{clients: 48, pace: 50 * time.Millisecond, excused: excused}.enrol(t, c.Workload, b.Client), time.Now()
+	end, began := load{clients: 48, pace: 50 * time.Millisecond, excused: excused}.enrol(t, c.workload, b.Client), time.Now()
 	return func() {
 		took := time.Since(began)
 		t.Logf("%.0f requests a second for %.0f s, %d of them answered 503", float64(b.sent.Load())/took.Seconds(),
@@ -96,16 +95,16 @@ func (c *cluster) load(t *testing.T, b *backend, excused func(error) bool) (stop
 func (c *cluster) completes(t *testing.T, b *backend) (lost int) {
 	t.Helper()
 	peace := time.Now()
-	undone := len(c.Enrolments.Open)
-	c.Finish(t, b.Client)
-	c.Settle(t)
+	undone := len(c.enrolments.open)
+	c.finish(t, b.Client)
+	c.settle(t)
 	took := testlevel.Elapsed(peace)
-	t.Logf("%d of %d enrolments were incomplete; everything was complete %v after the last fault", undone, len(c.Enrolments.All), took)
+	t.Logf("%d of %d enrolments were incomplete; everything was complete %v after the last fault", undone, len(c.enrolments.all), took)
 	if took > time.Minute {
 		t.Errorf("everything was complete %v after the last fault, want within 60 s", took)
 	}
 	stopAll(t, c.servers...)
-	return c.Check(t)
+	return c.check(t)
 }
 
 // For every order, 64 clients of each process send the create at the same time, and then the confirm: one
@@ -114,27 +113,27 @@ func (b suite) createsNothingTwice(t *testing.T) {
 	const clients = 64
 	orders := testlevel.Runs(t, 10)
 	c := newCluster(t, b, postgrestest.URL(t))
-	c.Verdicts.AcceptAll = true
+	c.verdicts.acceptAll = true
 	var sides [clusterSize]*backend
 	for i := range sides {
 		sides[i] = c.newBackend(c.only(i))
 		sides[i].strict = true
 	}
 	for range orders {
-		e := c.Enrolments.Begin()
-		fromAllSides(t, sides[:], clients, e.NoteCreate, func(b *backend) (sandbox.Response, error) { return e.SendCreate(t.Context(), b.Client) })
-		if e.Opened != 1 {
-			t.Fatalf("%s was answered as the first %d times, want once", e.Order, e.Opened)
+		e := c.enrolments.begin()
+		fromAllSides(t, sides[:], clients, e.noteCreate, func(b *backend) (sandbox.Response, error) { return e.sendCreate(t.Context(), b.Client) })
+		if e.opened != 1 {
+			t.Fatalf("%s was answered as the first %d times, want once", e.order, e.opened)
 		}
-		if err := e.SetUp(t.Context(), sides[c.Rand.IntN(clusterSize)].Client); err != nil {
+		if err := e.setUp(t.Context(), sides[c.rand.IntN(clusterSize)].Client); err != nil {
 			t.Fatal(err)
 		}
-		path, body := e.Created.CheckoutPath()+"/confirm", e.Created.ConfirmBody()
-		fromAllSides(t, sides[:], clients, e.NoteConfirm, func(b *backend) (sandbox.Response, error) {
-			return b.Call(t.Context(), e.Provider, http.MethodPost, path, body)
+		path, body := e.created.CheckoutPath()+"/confirm", e.created.ConfirmBody()
+		fromAllSides(t, sides[:], clients, e.noteConfirm, func(b *backend) (sandbox.Response, error) {
+			return b.Call(t.Context(), e.provider, http.MethodPost, path, body)
 		})
-		if e.Confirmed != 1 {
-			t.Fatalf("%s was confirmed for the first time %d times, want once", e.Order, e.Confirmed)
+		if e.confirmed != 1 {
+			t.Fatalf("%s was confirmed for the first time %d times, want once", e.order, e.confirmed)
 		}
 	}
 	if lost := c.completes(t, sides[0]); lost != 0 {
@@ -180,12 +179,12 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 	for n := 0; n < kills || hit < kills/2 && n < 4*kills; n++ {
 		done++
 		before := clients.Cut.Load()
-		<-time.After(workload.Within(c.Rand, 0, 300*time.Millisecond))
-		i := c.Rand.IntN(clusterSize)
+		<-time.After(within(c.rand, 0, 300*time.Millisecond))
+		i := c.rand.IntN(clusterSize)
 		if n%6 == 3 {
 			c.servers[i].Stop(t, syscall.SIGTERM)
 			c.launch(t, i)
-			<-time.After(workload.Within(c.Rand, 0, 40*time.Millisecond))
+			<-time.After(within(c.rand, 0, 40*time.Millisecond))
 		}
 		c.servers[i].Kill(t)
 		c.launch(t, i)
@@ -208,7 +207,7 @@ func (b suite) survivesKillsOfOne(t *testing.T) {
 func (b suite) startsAtOnce(t *testing.T) {
 	const atOnce = 10
 	rounds, half := testlevel.Runs(t, 1), 0
-	rng := workload.NewRand()
+	rng := newRand()
 	for range rounds {
 		store := postgrestest.URL(t)
 		var all []*server
@@ -218,7 +217,7 @@ func (b suite) startsAtOnce(t *testing.T) {
 			all = append(all, &server{Process: proc.Start(t, b.Command(clusterArgs(store, addrs[i])...))})
 		}
 		for _, p := range all[clusterSize:] {
-			<-time.After(workload.Within(rng, 0, 30*time.Millisecond))
+			<-time.After(within(rng, 0, 30*time.Millisecond))
 			p.Kill(t)
 			if p.Log() == "" {
 				half++
@@ -227,12 +226,12 @@ func (b suite) startsAtOnce(t *testing.T) {
 		for _, p := range all[:clusterSize] {
 			p.awaitListening(t)
 		}
-		c := &cluster{Workload: workload.New(t, b.Binary, store), servers: all[:clusterSize]}
+		c := &cluster{workload: newWorkload(t, b.Binary, store), servers: all[:clusterSize]}
 		c.addrs.all = addrs // addresses of killed processes refuse connections
 		clients := c.newBackend(&c.addrs)
 		clients.strict, clients.DisableKeepAlives = true, true
 		for range 4 {
-			if err := c.Enrolments.Begin().Complete(t.Context(), clients.Client, rng); err != nil {
+			if err := c.enrolments.begin().complete(t.Context(), clients.Client, rng); err != nil {
 				t.Error(err)
 			}
 		}

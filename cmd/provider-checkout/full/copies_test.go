@@ -16,7 +16,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // copyWorld is a store that takes a while to copy, with the folders where copies may stay.
@@ -28,7 +27,7 @@ type copyWorld struct {
 func newCopyWorld(t *testing.T) copyWorld {
 	t.Helper()
 	w := copyWorld{newSuite(t), filepath.Join(t.TempDir(), "records.db"), t.TempDir(), t.TempDir()}
-	workload.Configure(t, w.Binary, "sqlite:"+w.store, sandbox.NewReceiver(t).URL)
+	configure(t, w.Binary, "sqlite:"+w.store, sandbox.NewReceiver(t).URL)
 	db, err := sql.Open("sqlite", "file:"+w.store)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // storeFiles are the files of a store that is not open.
@@ -32,14 +31,14 @@ const storeFiles = "records.db records.db.secret"
 // the middle of the next step.
 func (b suite) finishesAKilledFirstStart(t *testing.T) {
 	const kills = 45
-	rng, half := workload.NewRand(), 0
+	rng, half := newRand(), 0
 	for n := range kills {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "records.db")
 		store := "sqlite:" + path
 		p := b.Serve(t, store)
 		awaitFile(t, path+[]string{"", "-wal", ".secret"}[n%3])
-		<-time.After(workload.Within(rng, 0, 3*time.Millisecond))
+		<-time.After(within(rng, 0, 3*time.Millisecond))
 		p.Kill(t)
 		ownersAlone(t, dir)
 		if !strings.Contains(p.Log(), "listening") {
@@ -89,7 +88,7 @@ func (b suite) drains(t *testing.T) {
 		return http.StatusNoContent
 	})
 	store := newFile(t)
-	keys := workload.Configure(t, b.Binary, store, h.URL)
+	keys := configure(t, b.Binary, store, h.URL)
 	p := b.Serve(t, store)
 	c := apiclient.New(p.Listening(t), keys)
 
@@ -117,9 +116,9 @@ func (b suite) drains(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, []string{"KOWHAI 201 <nil>", "TUI 201 <nil>"}) {
 		t.Errorf("answers %q, want 201 twice", got)
 	}
-	for _, s := range workload.ReadRecords(t, b.Run(t, "export", "--store", store)) {
+	for _, s := range readRecords(t, b.Run(t, "export", "--store", store)) {
 		want := map[string]string{"TUI": "delivered 1", "KOWHAI": "pending 1"}[s.Text("provider_code")]
-		for _, e := range s.Related["event"] {
+		for _, e := range s.related["event"] {
 			if got := fmt.Sprint(e.At("status"), " ", e.At("attempts")); got != want {
 				t.Errorf("the event of %s is %s, want %s:\n%s", s.Text("provider_code"), got, want, p.Log())
 			}
@@ -188,7 +187,7 @@ func (b suite) servesWithoutALog(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { read.Close() })
-			rng := workload.NewRand()
+			rng := newRand()
 			addr, private := proc.QuietAddr(t, rng), proc.QuietAddr(t, rng)
 			cmd := b.Command("serve", "--store", newFile(t), "--addr", addr, "--ops-addr", private, "--rate-limit", "0")
 			cmd.Stderr = write

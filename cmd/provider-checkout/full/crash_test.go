@@ -19,7 +19,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // TestBinary tests what only a process of the program can show: that it starts, stops and is
@@ -76,7 +75,7 @@ const (
 
 // crashRun is a store in a folder, whose servers are killed one after the other.
 type crashRun struct {
-	*workload.Workload
+	*workload
 	dir     string
 	longest time.Duration // that a server lives under load
 	hit     int           // kills that cut a request
@@ -95,54 +94,54 @@ func (b suite) survivesKills(t *testing.T) {
 		lives, longest = testlevel.Runs(t, 0), 10*time.Second
 	}
 	dir := t.TempDir()
-	r := &crashRun{Workload: workload.New(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir, longest: longest}
+	r := &crashRun{workload: newWorkload(t, b.Binary, "sqlite:"+filepath.Join(dir, "records.db")), dir: dir, longest: longest}
 	r.reader.begin(t)
 	n := 0
-	for ; n < rounds || len(r.Enrolments.All) < lives; n++ {
+	for ; n < rounds || len(r.enrolments.all) < lives; n++ {
 		r.round(t, n)
 	}
 	rounds = n
 	t.Logf("%d of %d kills cut a request that was under way; %d enrolments, %d of them incomplete",
-		r.hit, rounds, len(r.Enrolments.All), len(r.Enrolments.Open))
+		r.hit, rounds, len(r.enrolments.all), len(r.enrolments.open))
 	if r.hit < rounds*2/5 {
 		t.Errorf("void: only %d of %d kills cut a request that was under way", r.hit, rounds)
 	}
 
-	p := r.Serve(t, r.Store)
+	p := r.Serve(t, r.place)
 	base, restarted := p.Listening(t), time.Now()
-	r.reader.server.Store(apiclient.New(base, r.Keys))
-	r.Finish(t, apiclient.New(base, r.Keys))
+	r.reader.server.Store(apiclient.New(base, r.keys))
+	r.finish(t, apiclient.New(base, r.keys))
 	t.Logf("every enrolment was done %v after the restart", time.Since(restarted))
-	r.Settle(t)
+	r.settle(t)
 	t.Logf("no event was pending %v after the restart", time.Since(restarted))
 	passes := r.reader.end()
 	p.Stop(t, syscall.SIGTERM)
 	checkIntact(t, filepath.Join(dir, "records.db"))
-	if lost := r.Check(t); lost == 0 {
+	if lost := r.check(t); lost == 0 {
 		t.Error("void: no kill came between a commit and its answer")
 	}
 	r.checkTakenUp(t, restarted)
-	checkPasses(t, passes, r.Records(t))
+	checkPasses(t, passes, r.records(t))
 }
 
 // round starts a server and kills it: in one of six rounds before it listens, in another one of six
 // while it shuts down, otherwise under load.
 func (r *crashRun) round(t *testing.T, n int) {
 	t.Helper()
-	p := r.Serve(t, r.Store)
+	p := r.Serve(t, r.place)
 	if n%6 == 3 {
-		<-time.After(workload.Within(r.Rand, 0, 20*time.Millisecond))
+		<-time.After(within(r.rand, 0, 20*time.Millisecond))
 		p.Kill(t)
 		return
 	}
 	base := p.Listening(t)
-	c := apiclient.New(base, r.Keys)
-	r.reader.server.Store(apiclient.New(base, r.Keys))
-	stop := load{clients: crashClients, excused: apiclient.IsCut, once: true}.enrol(t, r.Workload, c)
-	<-time.After(workload.Within(r.Rand, 50*time.Millisecond, r.longest))
+	c := apiclient.New(base, r.keys)
+	r.reader.server.Store(apiclient.New(base, r.keys))
+	stop := load{clients: crashClients, excused: apiclient.IsCut, once: true}.enrol(t, r.workload, c)
+	<-time.After(within(r.rand, 50*time.Millisecond, r.longest))
 	if n%6 == 5 {
 		p.Signal(t, syscall.SIGTERM)
-		<-time.After(workload.Within(r.Rand, 0, 30*time.Millisecond))
+		<-time.After(within(r.rand, 0, 30*time.Millisecond))
 	}
 	p.Kill(t)
 	stop()
@@ -156,7 +155,7 @@ func (r *crashRun) round(t *testing.T, n int) {
 func (r *crashRun) checkTakenUp(t *testing.T, restarted time.Time) {
 	t.Helper()
 	first := make(map[string]time.Duration) // delivery of each checkout's older events since
-	for _, h := range r.Receiver.Deliveries() {
+	for _, h := range r.receiver.Deliveries() {
 		made, err := time.Parse(time.RFC3339, h.JSON.Text("created_at"))
 		if err != nil {
 			t.Fatal(err)
@@ -229,7 +228,7 @@ func (r *reader) pass(t *testing.T) (ids []string) {
 }
 
 // checkPasses checks that each pass over the list is the beginning of the last, which has every event on record once.
-func checkPasses(t *testing.T, passes [][]string, on []*workload.Record) {
+func checkPasses(t *testing.T, passes [][]string, on []*record) {
 	t.Helper()
 	last, longest := passes[len(passes)-1], 0
 	for i, pass := range passes[:len(passes)-1] {
@@ -240,7 +239,7 @@ func checkPasses(t *testing.T, passes [][]string, on []*workload.Record) {
 	}
 	var recorded []string
 	for _, r := range on {
-		for _, e := range r.Related["event"] {
+		for _, e := range r.related["event"] {
 			if r.Text("provider_code") == "KOWHAI" {
 				recorded = append(recorded, e.Text("event_id"))
 			}

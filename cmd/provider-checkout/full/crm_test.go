@@ -19,7 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/salesforcetest"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // TestCRM checks that an organisation of Salesforce says of each enrolment what the store says, with one set of records, whatever happens
@@ -101,7 +100,7 @@ func (o *organisation) stages() map[string]stage {
 }
 
 // stagesOf returns what a store says of each checkout.
-func stagesOf(on []*workload.Record) map[string]stage {
+func stagesOf(on []*record) map[string]stage {
 	all := map[string]stage{}
 	for _, r := range on {
 		s := stage{name: "open", agreement: r.Text("agreement_number")}
@@ -113,7 +112,7 @@ func stagesOf(on []*workload.Record) map[string]stage {
 		case s.agreement != "":
 			s.name = "complete"
 		}
-		for _, d := range r.Related["document"] {
+		for _, d := range r.related["document"] {
 			s.document = d.Text("sha256")
 		}
 		all[r.Text("checkout_id")] = s
@@ -154,7 +153,7 @@ func (o *organisation) check(t *testing.T, n int) {
 func (c *cluster) awaitFollowed(t *testing.T, o *organisation) {
 	t.Helper()
 	began := time.Now()
-	eventually(t, "the CRM says what the store says", func() bool { return maps.Equal(o.stages(), stagesOf(c.Records(t))) })
+	eventually(t, "the CRM says what the store says", func() bool { return maps.Equal(o.stages(), stagesOf(c.records(t))) })
 	t.Logf("the CRM said what the store says %v after the last fault", testlevel.Elapsed(began))
 }
 
@@ -163,11 +162,11 @@ func (b suite) killedAtCallsOfTheCRM(t *testing.T, store string, processes int) 
 	t.Parallel()
 	o := newOrganisation(t, processes)
 	c := newCluster(t, b, store, o.env...)
-	c.Verdicts.AcceptAll = true
+	c.verdicts.acceptAll = true
 	clients := c.newBackend(&c.addrs)
-	stop := load{clients: 8, pace: 50 * time.Millisecond, excused: apiclient.IsCut}.enrol(t, c.Workload, clients.Client)
+	stop := load{clients: 8, pace: 50 * time.Millisecond, excused: apiclient.IsCut}.enrol(t, c.workload, clients.Client)
 	for n := range testlevel.Runs(t, 24) {
-		victim, kind, after, nth := n%processes, []string{callComposite, callPDF, callToken}[n/2%3], n/6%2 == 0, c.Rand.IntN(6)
+		victim, kind, after, nth := n%processes, []string{callComposite, callPDF, callToken}[n/2%3], n/6%2 == 0, c.rand.IntN(6)
 		if kind == callToken {
 			nth = 0 // it is the first call of a process
 		}
@@ -206,12 +205,12 @@ func (b suite) killedAtCallsOfTheCRM(t *testing.T, store string, processes int) 
 		c.servers[victim].awaitListening(t)
 	}
 	stop()
-	c.Finish(t, clients.Client)
+	c.finish(t, clients.Client)
 	c.awaitFollowed(t, o)
-	c.Settle(t)
+	c.settle(t)
 	stopAll(t, c.servers...)
-	c.Check(t)
-	o.check(t, len(c.Enrolments.All))
+	c.check(t)
+	o.check(t, len(c.enrolments.all))
 }
 
 // A process is stopped with a create's call in the air, and each call of a confirm. Another process takes the jobs over, and agreements
@@ -220,14 +219,14 @@ func (b suite) pausedWithCallsOfTheCRM(t *testing.T) {
 	t.Parallel()
 	o := newOrganisation(t, 2)
 	c := newCluster(t, b, postgrestest.URL(t), o.env...)
-	c.Verdicts.AcceptAll = true
+	c.verdicts.acceptAll = true
 	paused, other := c.newBackend(c.only(0)), c.newBackend(c.only(1))
 
 	confirms := []string{callComposite, callPDF, callComposite}
-	var begun []*workload.Enrolment
+	var begun []*enrolment
 	for range confirms {
-		e := c.Enrolments.Begin()
-		if err := errors.Join(e.Create(t.Context(), paused.Client), e.SetUp(t.Context(), paused.Client)); err != nil {
+		e := c.enrolments.begin()
+		if err := errors.Join(e.create(t.Context(), paused.Client), e.setUp(t.Context(), paused.Client)); err != nil {
 			t.Fatal(err)
 		}
 		begun = append(begun, e)
@@ -257,22 +256,22 @@ func (b suite) pausedWithCallsOfTheCRM(t *testing.T) {
 		requests.Go(send)
 		<-held
 	}
-	confirm := func(e *workload.Enrolment, by *backend) error {
-		r, err := by.Confirm(context.WithoutCancel(t.Context()), e.Created, e.Created.ConfirmBody())
+	confirm := func(e *enrolment, by *backend) error {
+		r, err := by.Confirm(context.WithoutCancel(t.Context()), e.created, e.created.ConfirmBody())
 		if err == nil {
-			err = e.NoteConfirm(r)
+			err = e.noteConfirm(r)
 		}
 		return err
 	}
 	for nth, e := range begun {
 		hold(nth, func() { _ = confirm(e, paused) }) // it may be answered before the process is stopped, or not
 	}
-	opened := c.Enrolments.Begin()
-	hold(0, func() { _ = opened.Create(context.WithoutCancel(t.Context()), paused.Client) })
+	opened := c.enrolments.begin()
+	hold(0, func() { _ = opened.create(context.WithoutCancel(t.Context()), paused.Client) })
 	c.servers[0].Signal(t, syscall.SIGSTOP)
 	o.atCalls(nil)
 
-	if err := opened.Create(t.Context(), other.Client); err != nil {
+	if err := opened.create(t.Context(), other.Client); err != nil {
 		t.Error(err)
 	}
 	for _, e := range begun {
@@ -282,7 +281,7 @@ func (b suite) pausedWithCallsOfTheCRM(t *testing.T) {
 	}
 	c.awaitFollowed(t, o) // when the leases are over
 	for _, e := range begun[:2] {
-		c.Run(t, "withdraw", e.Agreement[1], "--ground", "provider", "--reason", "the course is full", "--store", c.Store)
+		c.Run(t, "withdraw", e.agreement[1], "--ground", "provider", "--reason", "the course is full", "--store", c.place)
 	}
 	c.awaitFollowed(t, o)
 	close(arrive)
@@ -291,13 +290,13 @@ func (b suite) pausedWithCallsOfTheCRM(t *testing.T) {
 	requests.Wait()
 	<-time.After(3 * time.Second) // what it may still write
 	c.awaitFollowed(t, o)
-	c.Finish(t, other.Client)
-	if err := opened.Complete(t.Context(), other.Client, c.Rand); err != nil {
+	c.finish(t, other.Client)
+	if err := opened.complete(t.Context(), other.Client, c.rand); err != nil {
 		t.Error(err)
 	}
 	c.awaitFollowed(t, o)
 	stopAll(t, c.servers...)
-	o.check(t, len(c.Enrolments.All))
+	o.check(t, len(c.enrolments.all))
 }
 
 // Life goes on with a store that was restored to an earlier time. What the CRM knows better is not taken back, and an operator is told.
@@ -306,11 +305,11 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 	o := newOrganisation(t, 1)
 	k := &sqliteFile{Binary: b.Binary, path: filepath.Join(t.TempDir(), "records.db")}
 	c := newCluster(t, b, k.store(), o.env...)
-	c.Verdicts.AcceptAll = true
+	c.verdicts.acceptAll = true
 	clients := c.newBackend(&c.addrs)
-	enrol := func(n int, steps ...func(*workload.Enrolment) error) (all []*workload.Enrolment) {
+	enrol := func(n int, steps ...func(*enrolment) error) (all []*enrolment) {
 		for range n {
-			e := c.Enrolments.Begin()
+			e := c.enrolments.begin()
 			for _, step := range steps {
 				if err := step(e); err != nil {
 					t.Fatal(err)
@@ -320,8 +319,8 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 		}
 		return all
 	}
-	create := func(e *workload.Enrolment) error { return e.Create(t.Context(), clients.Client) }
-	complete := func(e *workload.Enrolment) error { return e.Complete(t.Context(), clients.Client, c.Rand) }
+	create := func(e *enrolment) error { return e.create(t.Context(), clients.Client) }
+	complete := func(e *enrolment) error { return e.complete(t.Context(), clients.Client, c.rand) }
 	const of = 5
 	confirmed, open := enrol(of, create, complete), enrol(of, create)
 	c.awaitFollowed(t, o)
@@ -333,21 +332,21 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 	}
 	enrol(of, create, complete) // of which it will know nothing at all
 	withdrawn := confirmed[0]
-	c.Run(t, "withdraw", withdrawn.Agreement[1], "--ground", "provider", "--reason", "the course is full", "--store", c.Store)
+	c.Run(t, "withdraw", withdrawn.agreement[1], "--ground", "provider", "--reason", "the course is full", "--store", c.place)
 	c.awaitFollowed(t, o)
 	was := o.stages()
 	c.servers[0].Kill(t)
 	k.restore(t)
-	c.Restored(c.Records(t))
+	c.rewind(c.records(t))
 	c.launch(t, 0)
 	c.servers[0].awaitListening(t)
-	c.Run(t, "crm", "sync", "--since", "2026-01-01", "--store", c.Store)
-	c.Finish(t, clients.Client) // every create and confirm is answered as if there were no CRM
+	c.Run(t, "crm", "sync", "--since", "2026-01-01", "--store", c.place)
+	c.finish(t, clients.Client) // every create and confirm is answered as if there were no CRM
 
 	// The store's new life is in the CRM, or in what an operator is told: never neither.
 	differ := func() (list []string) {
 		at := o.stages()
-		for id, s := range stagesOf(c.Records(t)) {
+		for id, s := range stagesOf(c.records(t)) {
 			if at[id] != s {
 				list = append(list, id)
 			}
@@ -357,7 +356,7 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 	}
 	var today string
 	eventually(t, "what differs stands in today", func() bool {
-		today = c.Run(t, "today", "--json", "--store", c.Store)
+		today = c.Run(t, "today", "--json", "--store", c.place)
 		list := differ()
 		return !slices.ContainsFunc(list, func(id string) bool { return !strings.Contains(today, id) }) && len(list) >= of+1
 	})
@@ -368,8 +367,8 @@ func (b suite) restoredBesideTheCRM(t *testing.T) {
 		}
 	}
 	for _, e := range open {
-		if e.Agreement[1] == "" || !strings.Contains(today, e.Agreement[1]) || !strings.Contains(today, was[e.IDs[0]].agreement) {
-			t.Errorf("today does not name the agreements %s and %s of %s:\n%s", e.Agreement[1], was[e.IDs[0]].agreement, e.IDs[0], today)
+		if e.agreement[1] == "" || !strings.Contains(today, e.agreement[1]) || !strings.Contains(today, was[e.ids[0]].agreement) {
+			t.Errorf("today does not name the agreements %s and %s of %s:\n%s", e.agreement[1], was[e.ids[0]].agreement, e.ids[0], today)
 		}
 	}
 	stopAll(t, c.servers...)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/postgrestest"
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // plainBalancer sends requests in turn to the servers whose /readyz answered 200 when it was last asked. It sends no request a second time.
@@ -79,10 +78,10 @@ const drainDelay = 3 * time.Second
 func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	testlevel.Full(t)
 	t.Parallel()
-	w := workload.New(t, built(t), postgrestest.URL(t))
-	w.Verdicts.AcceptAll = true
+	w := newWorkload(t, built(t), postgrestest.URL(t))
+	w.verdicts.acceptAll = true
 	start := func() *server {
-		return serve(t, w.Command(append(clusterArgs(w.Store, "127.0.0.1:0"), "--drain-delay", drainDelay.String())...))
+		return serve(t, w.Command(append(clusterArgs(w.place, "127.0.0.1:0"), "--drain-delay", drainDelay.String())...))
 	}
 	b := &plainBalancer{servers: []*server{start(), start()}, ready: map[*server]bool{}}
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: b.rewrite, ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
@@ -94,7 +93,7 @@ func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	for i, s := range b.servers {
 		b.put(t, i, s)
 	}
-	clients := newBackend(clusterURL, w.Keys, &balancer{all: []string{strings.TrimPrefix(proxy.URL, "http://")}})
+	clients := newBackend(clusterURL, w.keys, &balancer{all: []string{strings.TrimPrefix(proxy.URL, "http://")}})
 	clients.strict = true
 	stop := load{clients: 4, pace: 50 * time.Millisecond, excused: func(error) bool { return false }}.enrol(t, w, clients.Client)
 	for range testlevel.Runs(t, 2) {
@@ -111,9 +110,9 @@ func TestARollingRestartBehindAPlainBalancerFailsNoRequest(t *testing.T) {
 	if sent := clients.sent.Load(); sent < 100 {
 		t.Errorf("void: only %d requests were sent", sent)
 	}
-	w.Finish(t, clients.Client)
-	w.Settle(t)
-	if lost := w.Check(t); lost > 0 {
+	w.finish(t, clients.Client)
+	w.settle(t)
+	if lost := w.check(t); lost > 0 {
 		t.Errorf("%d commits had an answer that was lost", lost)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -64,7 +63,7 @@ type pairTally struct{ enrolments, busy, broken atomic.Int64 }
 
 // pairLane is a pair of servers, with the clients of a store on it.
 type pairLane struct {
-	*workload.Workload
+	*workload
 	pair *postgrestest.Pair
 	sum  *pairTally
 }
@@ -73,8 +72,8 @@ type pairLane struct {
 func newPairLane(t *testing.T, b suite, sum *pairTally) *pairLane {
 	t.Helper()
 	pair := postgrestest.NewPair(t)
-	l := &pairLane{workload.New(t, b.Binary, pair.URL(t)), pair, sum}
-	l.HeldUp, l.Unsettled, l.Verdicts.AcceptAll = true, true, true
+	l := &pairLane{newWorkload(t, b.Binary, pair.URL(t)), pair, sum}
+	l.heldUp, l.unsettled, l.verdicts.acceptAll = true, true, true
 	pair.Save(t)
 	return l
 }
@@ -121,40 +120,40 @@ func (l *pairLane) round(t *testing.T, n int) {
 	fault, breaker := standbyFates[n%len(standbyFates)], waitBreakers[n/len(standbyFates)%len(waitBreakers)]
 	began := time.Now()
 	l.pair.Restore(t)
-	l.Enrolments, l.Ledger = workload.Enrolments{}, workload.Ledger{}
-	l.Receiver.Forget()
-	server := l.Serve(t, l.Store)
-	c := newBackend(server.Listening(t), l.Keys, nil)
-	stop := load{clients: pairClients, excused: apiclient.IsCut}.enrol(t, l.Workload, c.Client)
-	answers := pairClients + l.Rand.Int64N(20*pairClients) // an enrolment takes about ten
+	l.enrolments, l.ledger = enrolments{}, ledger{}
+	l.receiver.Forget()
+	server := l.Serve(t, l.place)
+	c := newBackend(server.Listening(t), l.keys, nil)
+	stop := load{clients: pairClients, excused: apiclient.IsCut}.enrol(t, l.workload, c.Client)
+	answers := pairClients + l.rand.Int64N(20*pairClients) // an enrolment takes about ten
 	eventually(t, fmt.Sprint(answers, " answers"), func() bool { return c.answered.Load() >= answers })
 	fault.lose(t, l.pair)
 	waits := fault.name != "there"
 	if waits {
 		l.awaitWaiting(t)
 	}
-	pause(l.Rand, 0, 200*time.Millisecond)
+	pause(l.rand, 0, 200*time.Millisecond)
 	breaker.do(t, l.pair)
 	if waits && breaker.name != "not broken" {
 		l.sum.broken.Add(1)
 	}
 	if waits && breaker.name == "not broken" {
-		pause(l.Rand, 7*time.Second, 10*time.Second) // until commits are given up, and what became of them is looked up
+		pause(l.rand, 7*time.Second, 10*time.Second) // until commits are given up, and what became of them is looked up
 	} else {
-		pause(l.Rand, 0, 2*time.Second)
+		pause(l.rand, 0, 2*time.Second)
 	}
 	l.pair.Primary.Kill()
 	fault.by(t, l.pair)
 	l.pair.Standby.Promote(t)
-	pause(l.Rand, 0, 200*time.Millisecond)
+	pause(l.rand, 0, 200*time.Millisecond)
 	stop()
-	l.Finish(t, c.Client)
+	l.finish(t, c.Client)
 	server.Stop(t, syscall.SIGTERM)
-	l.Check(t)
-	l.sum.enrolments.Add(int64(len(l.Enrolments.All)))
+	l.check(t)
+	l.sum.enrolments.Add(int64(len(l.enrolments.all)))
 	l.sum.busy.Add(c.busy.Load())
 	t.Logf("round %d: standby %s, waits %s: %d enrolments, %d answers 503, %v", n, fault.name, breaker.name,
-		len(l.Enrolments.All), c.busy.Load(), time.Since(began).Round(time.Millisecond))
+		len(l.enrolments.all), c.busy.Load(), time.Since(began).Round(time.Millisecond))
 	if t.Failed() {
 		log := l.pair.Primary.Log()
 		t.Fatalf("round %d: the primary's log ends with\n%s", n, log[max(0, len(log)-4096):])
@@ -164,7 +163,7 @@ func (l *pairLane) round(t *testing.T, n int) {
 // awaitWaiting waits until a commit waits for the standby.
 func (l *pairLane) awaitWaiting(t *testing.T) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), l.pair.Primary.At(l.Store))
+	conn, err := pgx.Connect(t.Context(), l.pair.Primary.At(l.place))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +177,7 @@ func (l *pairLane) awaitWaiting(t *testing.T) {
 	})
 }
 
-func pause(rng *rand.Rand, from, to time.Duration) { <-time.After(workload.Within(rng, from, to)) }
+func pause(rng *rand.Rand, from, to time.Duration) { <-time.After(within(rng, from, to)) }
 
 // Without a synchronous standby a failover does lose what was acknowledged: the clients are told that they opened an order
 // twice.
@@ -186,18 +185,18 @@ func (b suite) noticesALoss(t *testing.T) {
 	t.Parallel()
 	l := newPairLane(t, b, new(pairTally))
 	l.pair.Primary.Execute(t, `ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`)
-	c := newBackend(b.Serve(t, l.Store).Listening(t), l.Keys, nil)
+	c := newBackend(b.Serve(t, l.place).Listening(t), l.keys, nil)
 	l.pair.Link.Cut()
-	e := l.Enrolments.Begin()
-	create := func() error { return e.Create(t.Context(), c.Client) }
+	e := l.enrolments.begin()
+	create := func() error { return e.create(t.Context(), c.Client) }
 	if err := create(); err != nil {
 		t.Fatal(err)
 	}
 	l.pair.Primary.Kill()
 	l.pair.Standby.Promote(t)
 	err := insist(t, create)
-	if err == nil || e.Opened != 2 {
-		t.Errorf("the order was opened %d times, %v; want that it was opened again", e.Opened, err)
+	if err == nil || e.opened != 2 {
+		t.Errorf("the order was opened %d times, %v; want that it was opened again", e.opened, err)
 	}
 }
 
@@ -206,7 +205,7 @@ func (b suite) isNotReadyAlone(t *testing.T) {
 	t.Parallel()
 	pair := postgrestest.NewPair(t)
 	store := pair.URL(t)
-	workload.Configure(t, b.Binary, store, sandbox.NewReceiver(t).URL)
+	configure(t, b.Binary, store, sandbox.NewReceiver(t).URL)
 	server := serve(t, b.Command(serveArgs(store)...))
 	server.awaitReadyz(t, http.StatusOK)
 	pair.Link.Cut()

@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // server is a process of the program that serves a store.
@@ -165,7 +164,7 @@ type load struct {
 }
 
 // enrol has clients work on new and on open enrolments until stop is called, or the test ends.
-func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (stop func()) {
+func (l load) enrol(t *testing.T, w *workload, c *apiclient.Client) (stop func()) {
 	done := make(chan struct{})
 	var pace <-chan time.Time
 	if l.pace > 0 {
@@ -191,13 +190,13 @@ func (l load) enrol(t *testing.T, w *workload.Workload, c *apiclient.Client) (st
 	}
 	var clients sync.WaitGroup
 	for range l.clients {
-		rng := workload.NewRand()
+		rng := newRand()
 		clients.Go(func() {
 			for failed := false; goesOn() && !(failed && l.once); {
-				e := w.Enrolments.Take(rng)
-				if err := e.Complete(context.Background(), c, rng); err != nil {
+				e := w.enrolments.take(rng)
+				if err := e.complete(context.Background(), c, rng); err != nil {
 					failed = true
-					w.Enrolments.Leave(e)
+					w.enrolments.leave(e)
 					if !l.excused(err) {
 						t.Error(err)
 					}

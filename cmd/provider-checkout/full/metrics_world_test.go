@@ -17,7 +17,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 	"github.com/provider-checkout/provider-checkout/testdata/sample"
 )
 
@@ -39,7 +38,7 @@ func newMeasured(t *testing.T) *measured {
 	m := &measured{bank: gocardlesstest.New(gocardlesstest.Options{Token: sandbox.Token})}
 	bank := httptest.NewServer(m.bank)
 	t.Cleanup(func() { m.bank.Close(); bank.Close() })
-	keys := workload.Configure(t, b, store, sandbox.NewReceiver(t).URL)
+	keys := configure(t, b, store, sandbox.NewReceiver(t).URL)
 	var through string
 	through, m.cut = relay(t, store)
 	cmd := b.Command(serveArgs(through, "--processor", "gocardless", "--gocardless-url", bank.URL)...)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // TestPowerLoss has strace write down what the program does to files, and plays that to a model of a disk, which loses power at
@@ -38,18 +37,18 @@ func TestPowerLoss(t *testing.T) {
 	}
 	in := func(names ...string) string { return filepath.Join(append([]string{p.root}, names...)...) }
 	store, backup := in("store", "records.db"), in("kept", "backup.db")
-	p.Workload = workload.New(t, built(t), "sqlite:"+store)
-	p.Verdicts.AcceptAll = true
+	p.workload = newWorkload(t, built(t), "sqlite:"+store)
+	p.verdicts.acceptAll = true
 	before := p.read(t)
 	served := p.traced(t, func(straced func(...string) *exec.Cmd) {
-		s := serve(t, straced(serveArgs(p.Store)...))
-		c := apiclient.New(s.base, p.Keys)
+		s := serve(t, straced(serveArgs(p.place)...))
+		c := apiclient.New(s.base, p.keys)
 		var all sync.WaitGroup
 		for range 4 {
-			rng := workload.NewRand()
+			rng := newRand()
 			all.Go(func() {
 				for range 4 {
-					if err := p.Enrolments.Begin().Complete(t.Context(), c, rng); err != nil {
+					if err := p.enrolments.begin().complete(t.Context(), c, rng); err != nil {
 						t.Error(err)
 					}
 				}
@@ -60,7 +59,7 @@ func TestPowerLoss(t *testing.T) {
 	})
 	between := p.read(t)
 	copied := p.traced(t, func(straced func(...string) *exec.Cmd) {
-		if out, err := straced("backup", "--store", p.Store, "--out", backup).CombinedOutput(); err != nil {
+		if out, err := straced("backup", "--store", p.place, "--out", backup).CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
@@ -98,7 +97,7 @@ func TestPowerLoss(t *testing.T) {
 }
 
 type powerLoss struct {
-	*workload.Workload
+	*workload
 	root string
 }
 
@@ -226,8 +225,8 @@ func (c fileCall) answers() bool {
 
 // moment draws a moment, most often soon after an answer or a change of a name.
 func (p *powerLoss) moment(calls []fileCall) int {
-	at := 1 + p.Rand.IntN(len(calls))
-	for n := at; n < len(calls) && p.Rand.IntN(4) > 0; n++ {
+	at := 1 + p.rand.IntN(len(calls))
+	for n := at; n < len(calls) && p.rand.IntN(4) > 0; n++ {
 		if c := calls[n-1]; c.answers() || strings.HasPrefix(c.name, "rename") || strings.HasPrefix(c.name, "link") {
 			return n
 		}
@@ -360,7 +359,7 @@ func (p *powerLoss) survives(t *testing.T, before map[string][]byte, calls []fil
 		}
 	}
 	folder := t.TempDir()
-	for name, data := range d.lose(p.Rand) {
+	for name, data := range d.lose(p.rand) {
 		to := filepath.Join(folder, strings.TrimPrefix(name, p.root))
 		must(t, os.MkdirAll(filepath.Dir(to), 0o700))
 		if !strings.Contains(filepath.Base(name), "#") { // a file without a name

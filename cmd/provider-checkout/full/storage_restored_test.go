@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/proc"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 // keeper backs a store up and brings it back.
@@ -37,47 +36,47 @@ func (b suite) restoredPostgreSQL(t *testing.T) {
 // restored serves a store under load, kills the server, restores the store to an earlier moment, and lets life go on: again
 // and again.
 func (b suite) restored(t *testing.T, k keeper) {
-	w := workload.New(t, b.Binary, k.store())
-	w.Verdicts.AcceptAll = true
+	w := newWorkload(t, b.Binary, k.store())
+	w.verdicts.acceptAll = true
 	n, lost := testlevel.Runs(t, 2), 0
 	for round := range n {
 		p := w.Serve(t, k.store())
-		c := apiclient.New(p.Listening(t), w.Keys)
+		c := apiclient.New(p.Listening(t), w.keys)
 		stop := load{clients: storageClients, excused: apiclient.IsCut, once: true}.enrol(t, w, c)
 		awaitDeliveries(t, w, 20)
 		point := k.backup(t, round)
 		awaitDeliveries(t, w, 20)
-		acknowledged := w.Records(t)
+		acknowledged := w.records(t)
 		point(t)
 		awaitDeliveries(t, w, 40)
 		p.Kill(t)
 		stop()
-		gone := w.Records(t)
+		gone := w.records(t)
 		k.restore(t)
-		on := w.Records(t)
-		if missing := workload.Missing(on, acknowledged); len(missing) > 0 {
+		on := w.records(t)
+		if missing := missing(on, acknowledged); len(missing) > 0 {
 			t.Errorf("%q were on record before the point to which the store was restored, and are not", missing)
 		}
 		lost += len(gone) - len(on)
 		t.Logf("restore %d: %d of %d checkouts were lost", round+1, len(gone)-len(on), len(gone))
-		w.Restored(on)
+		w.rewind(on)
 	}
 	p := w.Serve(t, k.store())
-	w.Finish(t, apiclient.New(p.Listening(t), w.Keys))
-	w.Settle(t)
+	w.finish(t, apiclient.New(p.Listening(t), w.keys))
+	w.settle(t)
 	p.Stop(t, syscall.SIGTERM)
-	w.Check(t)
-	t.Logf("%d restores: %d enrolments, %d checkouts were lost, and %d orders had a second checkout or agreement", n, len(w.Enrolments.All), lost, w.Ledger.Twice())
-	if lost < n || w.Ledger.Twice() < n {
-		t.Errorf("void: %d checkouts were lost and %d orders were enrolled again in %d restores", lost, w.Ledger.Twice(), n)
+	w.check(t)
+	t.Logf("%d restores: %d enrolments, %d checkouts were lost, and %d orders had a second checkout or agreement", n, len(w.enrolments.all), lost, w.ledger.twice())
+	if lost < n || w.ledger.twice() < n {
+		t.Errorf("void: %d checkouts were lost and %d orders were enrolled again in %d restores", lost, w.ledger.twice(), n)
 	}
 }
 
 // awaitDeliveries waits until more events have arrived, so that life has gone on.
-func awaitDeliveries(t *testing.T, w *workload.Workload, more int) {
+func awaitDeliveries(t *testing.T, w *workload, more int) {
 	t.Helper()
-	want := len(w.Receiver.Deliveries()) + more
-	eventually(t, fmt.Sprint(more, " more deliveries"), func() bool { return len(w.Receiver.Deliveries()) >= want })
+	want := len(w.receiver.Deliveries()) + more
+	eventually(t, fmt.Sprint(more, " more deliveries"), func() bool { return len(w.receiver.Deliveries()) >= want })
 }
 
 // sqliteFile is a store that backup keeps.

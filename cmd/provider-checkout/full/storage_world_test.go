@@ -16,7 +16,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/kit/testlevel"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
-	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/workload"
 )
 
 const (
@@ -36,12 +35,12 @@ func mendedWithin() time.Duration {
 
 // storageWorld is a server over a SQLite store, with clients that enrol students. A request that is refused is sent again later.
 type storageWorld struct {
-	*workload.Workload
+	*workload
 	path   string
 	server *server
 	client *backend
-	polled *workload.Enrolment // which is confirmed before any fault
-	stop   func()              // ends the load
+	polled *enrolment // which is confirmed before any fault
+	stop   func()     // ends the load
 
 	t    *testing.T
 	mu   sync.Mutex
@@ -58,14 +57,14 @@ type acknowledged struct {
 func (b suite) serveIn(t *testing.T, folder string) *storageWorld {
 	t.Helper()
 	w := &storageWorld{path: filepath.Join(folder, "records.db"), t: t}
-	w.Workload = workload.New(t, b.Binary, "sqlite:"+w.path)
-	w.Verdicts.AcceptAll, w.HeldUp = true, true
-	w.server = serve(t, b.Command(serveArgs(w.Store)...))
-	w.client = newBackend(w.server.base, w.Keys, nil)
+	w.workload = newWorkload(t, b.Binary, "sqlite:"+w.path)
+	w.verdicts.acceptAll, w.heldUp = true, true
+	w.server = serve(t, b.Command(serveArgs(w.place)...))
+	w.client = newBackend(w.server.base, w.keys, nil)
 	w.client.HTTP.Transport = w
 	t.Cleanup(w.client.CloseIdleConnections)
-	w.polled = w.Enrolments.Begin()
-	if err := w.polled.Complete(t.Context(), w.client.Client, w.Rand); err != nil {
+	w.polled = w.enrolments.begin()
+	if err := w.polled.complete(t.Context(), w.client.Client, w.rand); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -98,7 +97,7 @@ func (w *storageWorld) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // begin starts the load, which the end of the test stops, if nothing has before.
 func (w *storageWorld) begin(t *testing.T, pace time.Duration) {
-	w.stop = load{clients: storageClients, pace: pace, excused: refusedByStore}.enrol(t, w.Workload, w.client.Client)
+	w.stop = load{clients: storageClients, pace: pace, excused: refusedByStore}.enrol(t, w.workload, w.client.Client)
 }
 
 // refusedByStore reports whether a request was refused for a time, or a payer's page failed, or knew of a setup that could not be
@@ -135,10 +134,10 @@ func (w *storageWorld) ready(t *testing.T, want bool) (took time.Duration) {
 // get gets what can be read whatever becomes of the store. A machine that is slow may refuse it for a time.
 func (w *storageWorld) get(t *testing.T, path string) apiclient.Response {
 	t.Helper()
-	r, err := w.client.Call(t.Context(), w.polled.Provider, http.MethodGet, path, "")
+	r, err := w.client.Call(t.Context(), w.polled.provider, http.MethodGet, path, "")
 	for tries := 1; errors.Is(err, errBusy) && tries < 5; tries++ {
 		<-time.After(calm)
-		r, err = w.client.Call(t.Context(), w.polled.Provider, http.MethodGet, path, "")
+		r, err = w.client.Call(t.Context(), w.polled.provider, http.MethodGet, path, "")
 	}
 	if err != nil || r.Status != http.StatusOK {
 		t.Errorf("GET %s answers %d %s, %v", path, r.Status, r.Body, err)
@@ -156,7 +155,7 @@ func (w *storageWorld) refusing(t *testing.T) {
 // polls checks that what is on record is read as ever.
 func (w *storageWorld) polls(t *testing.T) {
 	t.Helper()
-	w.get(t, w.polled.Created.CheckoutPath())
+	w.get(t, w.polled.created.CheckoutPath())
 }
 
 // noneSince checks that nothing was acknowledged that was sent in a time.
@@ -175,10 +174,10 @@ func (w *storageWorld) noneSince(t *testing.T, from, until time.Time) {
 func (w *storageWorld) end(t *testing.T) {
 	t.Helper()
 	w.stop()
-	w.Finish(t, w.client.Client)
-	w.Settle(t)
+	w.finish(t, w.client.Client)
+	w.settle(t)
 	w.server.Stop(t, syscall.SIGTERM)
-	w.Check(t)
+	w.check(t)
 }
 
 // says returns the figures of the world in words.

@@ -1,4 +1,4 @@
-package workload
+package full_test
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"github.com/provider-checkout/provider-checkout/events"
 )
 
-// Record is the lines of an export about one checkout.
-type Record struct {
+// record is the lines of an export about one checkout.
+type record struct {
 	apiclient.Object                               // of kind checkout
-	Related          map[string][]apiclient.Object // the others, by kind
+	related          map[string][]apiclient.Object // the others, by kind
 }
 
-// ReadRecords reads the checkouts of an export.
-func ReadRecords(t *testing.T, export string) (all []*Record) {
+// readRecords reads the checkouts of an export.
+func readRecords(t *testing.T, export string) (all []*record) {
 	t.Helper()
-	byID := make(map[string]*Record)
+	byID := make(map[string]*record)
 	for line := range strings.Lines(export) {
 		a, err := apiclient.ParseObject([]byte(line))
 		if err != nil {
@@ -31,31 +31,31 @@ func ReadRecords(t *testing.T, export string) (all []*Record) {
 		switch at := byID[id]; {
 		case id == "": // a provider, a course or a key
 		case kind == "checkout" && at == nil:
-			byID[id] = &Record{a, make(map[string][]apiclient.Object)}
+			byID[id] = &record{a, make(map[string][]apiclient.Object)}
 			all = append(all, byID[id])
 		case kind == "checkout" || at == nil:
 			t.Errorf("the export has checkout %s twice, or after what belongs to it: %s", id, line)
 		default:
-			at.Related[kind] = append(at.Related[kind], a)
+			at.related[kind] = append(at.related[kind], a)
 		}
 	}
 	return all
 }
 
 // order names the order of the checkout.
-func (r *Record) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
+func (r *record) order() string { return r.Text("provider_code") + " " + r.Text("provider_order_id") }
 
 // all returns a field of every record of the kind.
-func (r *Record) all(kind, field string) string {
+func (r *record) all(kind, field string) string {
 	var values []string
-	for _, a := range r.Related[kind] {
+	for _, a := range r.related[kind] {
 		values = append(values, a.Text(field))
 	}
 	return strings.Join(values, " ")
 }
 
-// facts returns what is on record of a checkout, in the order of [Enrolment.facts].
-func (r *Record) facts() []string {
+// facts returns what is on record of a checkout, in the order of [enrolment.facts].
+func (r *record) facts() []string {
 	facts := []string{r.Text("status"), r.Text("idempotency_key"), r.Text("checkout_id")}
 	for _, of := range [][2]string{{"contact", "contact_id"}, {"opportunity", "opportunity_id"}, {"dda", "dda_id"}, {"opportunity", "enrolment_status"},
 		{"agreement", "agreement_id"}, {"agreement", "agreement_number"}, {"document", "agreement_number"}, {"event", "event"}} {
@@ -65,25 +65,25 @@ func (r *Record) facts() []string {
 }
 
 // facts returns what must be on record of a confirmed enrolment, by the answers to its provider.
-func (e *Enrolment) facts() []string {
+func (e *enrolment) facts() []string {
 	all := []events.Name{events.CheckoutCreated, events.CheckoutConfirmed, events.AgreementGenerated}
-	return []string{"confirmed", e.key, e.IDs[0], e.IDs[1], e.IDs[2], e.IDs[3], "complete", e.Agreement[0], e.Agreement[1], e.Agreement[1],
+	return []string{"confirmed", e.key, e.ids[0], e.ids[1], e.ids[2], e.ids[3], "complete", e.agreement[0], e.agreement[1], e.agreement[1],
 		strings.Trim(fmt.Sprint(all), "[]")}
 }
 
 // checkDeliveries compares what the receiver got for a checkout with its events, in the order of their creation. If
 // deliveries were held up on their way, a repeated delivery may come at any time.
-func (r *Record) checkDeliveries(t *testing.T, got []sandbox.Delivery, w *Workload) {
+func (r *record) checkDeliveries(t *testing.T, got []sandbox.Delivery, w *workload) {
 	t.Helper()
 	rank, came := make(map[string]int), make(map[string]bool)
-	for i, e := range r.Related["event"] {
+	for i, e := range r.related["event"] {
 		id := e.Text("event_id")
 		rank[id] = i
-		accepted, refused := w.Verdicts.of(id)
+		accepted, refused := w.verdicts.of(id)
 		switch status := e.Text("status"); {
 		case status == "delivered" && accepted > 0:
 		case status == "failed" && refused >= events.MaxAttempts:
-		case status == "pending" && w.Unsettled:
+		case status == "pending" && w.unsettled:
 		default:
 			t.Errorf("%s has event %s %s, which the receiver accepted %d times and refused %d times", r.order(), id, status, accepted, refused)
 		}
@@ -98,7 +98,7 @@ func (r *Record) checkDeliveries(t *testing.T, got []sandbox.Delivery, w *Worklo
 			continue
 		case !known:
 			continue
-		case i < latest && !(w.HeldUp && came[id]):
+		case i < latest && !(w.heldUp && came[id]):
 			t.Errorf("%s had its event %d delivered after its event %d", r.order(), i+1, latest+1)
 		}
 		latest, came[id] = max(latest, i), true
@@ -118,26 +118,26 @@ func checkSigned(t *testing.T, d sandbox.Delivery) {
 	}
 }
 
-// Missing returns the orders of records that a store should have, and has not, or with another checkout or agreement.
-func Missing(on, want []*Record) (orders []string) {
-	known := func(r *Record) string { return r.Text("checkout_id") + " " + r.all("agreement", "agreement_number") }
+// missing returns the orders of records that a store should have, and has not, or with another checkout or agreement.
+func missing(on, want []*record) (orders []string) {
+	known := func(r *record) string { return r.Text("checkout_id") + " " + r.all("agreement", "agreement_number") }
 	for _, r := range want {
-		if !slices.ContainsFunc(on, func(has *Record) bool { return has.order() == r.order() && strings.HasPrefix(known(has), known(r)) }) {
+		if !slices.ContainsFunc(on, func(has *record) bool { return has.order() == r.order() && strings.HasPrefix(known(has), known(r)) }) {
 			orders = append(orders, r.order())
 		}
 	}
 	return orders
 }
 
-// Ledger has the meanings of identifiers in every life of a store, which may be restored again and again.
-type Ledger struct {
+// ledger has the meanings of identifiers in every life of a store, which may be restored again and again.
+type ledger struct {
 	meant map[string]string // by the identifier
 	made  map[string]int    // the checkouts and agreements of an order
 	wrong []string          // identifiers that stood for two things
 }
 
 // note notes what an identifier stands for, and reports whether it is new.
-func (l *Ledger) note(kind, id, meaning string) (isNew bool) {
+func (l *ledger) note(kind, id, meaning string) (isNew bool) {
 	before, known := l.meant[kind+" "+id]
 	if known && before != meaning {
 		l.wrong = append(l.wrong, kind+" "+id+" is\n"+before+"\nand\n"+meaning)
@@ -150,7 +150,7 @@ func (l *Ledger) note(kind, id, meaning string) (isNew bool) {
 }
 
 // records notes what a store has on record.
-func (l *Ledger) records(on []*Record) {
+func (l *ledger) records(on []*record) {
 	for _, r := range on {
 		order, id := r.order(), r.Text("checkout_id")
 		if l.note("checkout", id, order+" of "+r.Text("created_at")) {
@@ -160,22 +160,22 @@ func (l *Ledger) records(on []*Record) {
 			l.note(kind+" of", order, r.all(kind, kind+"_id"))
 			l.note(kind, r.all(kind, kind+"_id"), order)
 		}
-		for _, a := range r.Related["agreement"] {
+		for _, a := range r.related["agreement"] {
 			if l.note("agreement", a.Text("agreement_number"), id+" of "+order+" accepted "+a.Text("accepted_at")) {
 				l.made[order]++
 			}
 		}
-		for _, d := range r.Related["document"] {
+		for _, d := range r.related["document"] {
 			l.note("document of", d.Text("agreement_number"), d.Text("sha256"))
 		}
-		for _, e := range r.Related["event"] {
+		for _, e := range r.related["event"] {
 			l.note("event", e.Text("event_id"), e.Text("body"))
 		}
 	}
 }
 
-// Twice returns how many orders had more than one checkout, or more than one agreement.
-func (l *Ledger) Twice() (n int) {
+// twice returns how many orders had more than one checkout, or more than one agreement.
+func (l *ledger) twice() (n int) {
 	for _, made := range l.made {
 		if made > 2 {
 			n++
