@@ -88,8 +88,10 @@ func TestBrowserTheAccountNumberIsGoneOnTheWayBack(t *testing.T) {
 			p.press(authorityBox)
 			tt.send(p)
 			p.shows(sandbox.DoneTitle)
-			evaluate[int](p, "(setTimeout(() => history.back()), 0)")
-			<-time.After(500 * time.Millisecond) // the page may lead on
+			evaluate[int](p, "(window.isLeft = true, setTimeout(() => history.back()), 0)")
+			await(func() string { // the page may lead on
+				return evaluate[string](p, `!window.isLeft && document.querySelector(".success")?.innerText || ""`)
+			})
 			const shown = `(document.body ? document.body.innerText : "") + [...document.querySelectorAll("input")].map(input => input.value).join(" ")`
 			if got := evaluate[string](p, shown); strings.Contains(strings.ReplaceAll(got, "-", ""), "0068389") {
 				t.Errorf("the page %q shows the account number:\n%s", p.text("h1"), got)
