@@ -19,7 +19,7 @@ type Key struct {
 	RevokedAt   time.Time // zero while the key lives
 	Label       string    // the operator's words for what it is used; ""
 	ExpiresAt   time.Time // from when on it is refused; zero: never
-	LastUsed    string    // YYYY-MM-DD in UTC; "" for a key that was not used
+	LastUsed    time.Time // the minute; zero for a key that was not used
 }
 
 // KeyIDSize is the number of the first bytes of a key's entropy that make its id; the others are the secret.

@@ -54,8 +54,11 @@ type Noted struct {
 	Moment Moment
 }
 
-// KeyUse is the use of an API key on a day (YYYY-MM-DD).
-type KeyUse struct{ KeyID, Day string }
+// KeyUse is the use of an API key in a minute.
+type KeyUse struct {
+	KeyID  string
+	Minute time.Time
+}
 
 // Reference names a checkout other than by its id. One of the fields but ProviderCode is set.
 type Reference struct {

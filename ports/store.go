@@ -115,7 +115,7 @@ type Queue interface {
 type Journal interface {
 	// Note stores moments that no change brings, and uses of API keys. The position of a moment is checkout.FirstPosition of its time,
 	// plus its index in moments. A moment whose id is on record raises Times of that; one of an unknown checkout is left out, and so
-	// is the use of an unknown key, or of a key that was used on a later day.
+	// is the use of an unknown key, or of a key that was used later.
 	Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error
 
 	// Moments returns the timeline of a checkout in the order of the positions; nothing for an unknown checkout.

@@ -53,6 +53,30 @@ func TestHowLongConfigurationIsCached(t *testing.T) {
 	}, change)
 }
 
+// The last use of a key is on record to the minute, and written once in each.
+func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
+	store, change := newFaulty()
+	inWorld(t, func(t *testing.T, w *world) {
+		text, key := catalogue.NewKey("KOWHAI", catalogue.Sandbox, w.clock.now(), [32]byte{1})
+		must(t, w.store.AddKey(t.Context(), key, checkout.Act{}))
+		defer w.background(t)()
+		for range 3 {
+			store.arm(nil)
+			for range 10 {
+				_, err := w.Authenticate(t.Context(), text)
+				must(t, err)
+				time.Sleep(2 * time.Second)
+			}
+			kept, err := w.store.Key(t.Context(), key.Hash)
+			must(t, err)
+			if got := store.called("Note"); len(got) != 1 || !kept.LastUsed.Equal(w.clock.now().Truncate(time.Minute)) {
+				t.Errorf("at %v the last use is %v, written %d times", w.clock.now(), kept.LastUsed, len(got))
+			}
+			w.clock.forward(40 * time.Second)
+		}
+	}, change)
+}
+
 func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	w := newWorld(t)
 	cmd := create("ORDER-1")

@@ -28,10 +28,10 @@ type notebook struct {
 	uses    map[checkout.KeyUse]bool
 }
 
-// key notes the use of a key, once a day: the store has it soon, and so has the key that is read then.
+// key notes the use of a key, once a minute: the store has it soon, and so has the key that is read then.
 func (n *notebook) key(k catalogue.Key, now time.Time) {
-	day := now.Format(time.DateOnly)
-	if k.LastUsed >= day {
+	minute := now.UTC().Truncate(time.Minute)
+	if !k.LastUsed.Before(minute) {
 		return
 	}
 	n.mu.Lock()
@@ -39,7 +39,7 @@ func (n *notebook) key(k catalogue.Key, now time.Time) {
 	if n.uses == nil {
 		n.uses = make(map[checkout.KeyUse]bool)
 	}
-	n.uses[checkout.KeyUse{KeyID: k.ID, Day: day}] = true
+	n.uses[checkout.KeyUse{KeyID: k.ID, Minute: minute}] = true
 }
 
 // moment notes a moment of a checkout.

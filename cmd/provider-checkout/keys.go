@@ -48,7 +48,7 @@ func keyRecord(k catalogue.Key) record {
 		{"environment", "environment", string(k.Environment)},
 		{"label", "label", k.Label},
 		{"created_at", "created", k.CreatedAt},
-		{"last_used", "last used", k.LastUsed},
+		{"last_used_at", "last used", k.LastUsed},
 		{"expires_at", "expires", k.ExpiresAt},
 		{"revoked_at", "revoked", k.RevokedAt},
 	}

@@ -326,7 +326,7 @@ func TestAProviderIsDisabledAndEnabledAndItsKeyRevoked(t *testing.T) {
 	w.forward(time.Second)
 	b.post(t, path+"/enable", "reason", "settled").leads(t, path+"?done")
 	w.did(t, "aroha@lender.example: providers disable KOWHAI: complaint 12", "aroha@lender.example: providers enable KOWHAI: settled")
-	b.get(t, path).has(t, `label good">Active<`, "https://hooks.example", "account <code>acc_1</code>", "last used on 2026-11-19", ">live<")
+	b.get(t, path).has(t, `label good">Active<`, "https://hooks.example", "account <code>acc_1</code>", "last used 20 Nov 2026, 17:00:00 NZDT", ">live<")
 
 	w.forward(time.Second)
 	b.post(t, path+"/revoke", "of", "other", "reason", "leaked").is(t, http.StatusNotFound)

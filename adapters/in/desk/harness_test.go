@@ -164,7 +164,7 @@ func (w *world) fill(t *testing.T) {
 		return []catalogue.Configuration{{Provider: p}}, nil, nil
 	}))
 	for id, of := range map[string]string{"key1": "KOWHAI", "key2": "TUI"} {
-		key := catalogue.Key{ID: id, Provider: of, Hash: [32]byte{id[3]}, CreatedAt: w.now(), LastUsed: "2026-11-19"}
+		key := catalogue.Key{ID: id, Provider: of, Hash: [32]byte{id[3]}, CreatedAt: w.now(), LastUsed: w.now()}
 		must(t, w.store.AddKey(t.Context(), key, checkout.Act{ID: "act_" + id, At: w.now(), Name: "keys issue"}))
 	}
 	w.insert(t, w.open(openID, "ORDER-1"))

@@ -54,13 +54,13 @@ func journal() []promise {
 			s.must("Note", s.Note(s.Context(), slices.Concat(noted(2, m), noted(1, m), []checkout.Noted{{Moment: m}}), nil))
 			s.same("moments, and of the unknown", []int{len(s.moments(1)), len(s.moments(2))}, []int{1, 0})
 		}},
-		{"the last day on which a key was used is kept", func(s *store) {
+		{"the last time that a key was used is kept", func(s *store) {
 			s.addKeys(key(1), key(2))
-			for _, day := range []string{"2026-11-20", "2026-11-22", "2026-11-21"} {
-				s.must("Note", s.Note(s.Context(), nil, []checkout.KeyUse{{KeyID: "id1", Day: day}, {KeyID: "unknown", Day: day}}))
+			for _, n := range []int{1, 3, 2} {
+				s.must("Note", s.Note(s.Context(), nil, []checkout.KeyUse{{KeyID: "id1", Minute: at(n)}, {KeyID: "unknown", Minute: at(n)}}))
 			}
 			used := key(1)
-			used.LastUsed = "2026-11-22"
+			used.LastUsed = at(3)
 			s.same("key", get(s.Key(s.Context(), used.Hash))(s), used)
 			s.same("another key", get(s.Key(s.Context(), key(2).Hash))(s), key(2))
 		}},

@@ -118,7 +118,7 @@ func toWireKey(k catalogue.Key) Object {
 		Opt("revoked_at", k.RevokedAt),
 		Opt("label", k.Label),
 		Opt("expires_at", k.ExpiresAt),
-		Opt("last_used", k.LastUsed),
+		Opt("last_used_at", k.LastUsed),
 	}
 }
 

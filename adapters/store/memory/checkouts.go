@@ -174,8 +174,8 @@ func (s *Store) Note(ctx context.Context, moments []checkout.Noted, uses []check
 		}
 		for _, u := range uses {
 			for i := range s.keys {
-				if s.keys[i].ID == u.KeyID {
-					s.keys[i].LastUsed = max(s.keys[i].LastUsed, u.Day)
+				if s.keys[i].ID == u.KeyID && s.keys[i].LastUsed.Before(u.Minute) {
+					s.keys[i].LastUsed = u.Minute
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 const (
 	selectMoments = `SELECT ` + rows.MomentColumns + ` FROM moments WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
-	noteUse       = `UPDATE api_keys SET last_used = $2 WHERE id = $1 AND last_used < $2`
+	noteUse       = `UPDATE api_keys SET last_used_ms = $2 WHERE id = $1 AND last_used_ms < $2`
 )
 
 // Note implements [ports.Journal].
@@ -18,7 +18,7 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 	return db.write(ctx, "note moments", func(b *batch) {
 		insert(b, addMoment, rows.OfNoted(moments)...)
 		for _, u := range uses {
-			b.Queue(noteUse, u.KeyID, u.Day)
+			b.Queue(noteUse, u.KeyID, rows.Millis(u.Minute))
 		}
 	})
 }

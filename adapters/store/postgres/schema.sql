@@ -56,7 +56,7 @@ CREATE TABLE api_keys (
 	revoked_ms    bigint NOT NULL,
 	label         text NOT NULL,
 	expires_ms    bigint NOT NULL,
-	last_used     text COLLATE "C" NOT NULL -- the day in UTC
+	last_used_ms  bigint NOT NULL
 );
 
 CREATE TABLE checkouts (

@@ -14,7 +14,7 @@ const (
 	ProviderColumns = `code, name, account_id, environment, active, api_enabled, disabled, mode, enrolment_origins, success_url, cancel_url,
 		rate_limit, display_name, primary_colour, logo_url, support_email, webhook_url, webhook_secret`
 	CourseColumns = `provider_code, code, position, name, price_cents, upfront_cents, active, environment, options, prices`
-	KeyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used`
+	KeyColumns    = `id, provider_code, environment, hash, created_ms, revoked_ms, label, expires_ms, last_used_ms`
 )
 
 // Provider is a row of the table providers. The secret is encrypted, and empty where there is no secret.
@@ -86,7 +86,7 @@ type Key struct {
 func (r *Key) Fields() []any {
 	k := &r.key
 	return []any{&k.ID, &k.Provider, (*string)(&k.Environment), hash{&r.parser, &k.Hash}, (*millis)(&k.CreatedAt), (*millis)(&k.RevokedAt),
-		&k.Label, (*millis)(&k.ExpiresAt), &k.LastUsed}
+		&k.Label, (*millis)(&k.ExpiresAt), (*millis)(&k.LastUsed)}
 }
 
 // OfKey returns the row of an API key.

@@ -17,7 +17,7 @@ const (
 		ON CONFLICT (provider_code, checkout_id, id) DO UPDATE SET times = times + excluded.times`
 	selectMoments = `SELECT ` + rows.MomentColumns + ` FROM moments WHERE provider_code = ? AND checkout_id = ? ORDER BY position, id`
 
-	noteUse = `UPDATE api_keys SET last_used = ?2 WHERE id = ?1 AND last_used < ?2`
+	noteUse = `UPDATE api_keys SET last_used_ms = ?2 WHERE id = ?1 AND last_used_ms < ?2`
 
 	// selectPage takes the cursor, a limit, and the times before which an event and another job was settled.
 	selectPage = `SELECT id, status, created_ms, erased_ms, EXISTS (
@@ -38,7 +38,7 @@ func (db *DB) Note(ctx context.Context, moments []checkout.Noted, uses []checkou
 	return db.write(ctx, "note moments", func(t *tx) {
 		insert(t, noteMoment, rows.OfNoted(moments)...)
 		for _, u := range uses {
-			t.exec(noteUse, u.KeyID, u.Day)
+			t.exec(noteUse, u.KeyID, rows.Millis(u.Minute))
 		}
 	})
 }

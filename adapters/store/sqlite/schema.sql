@@ -56,7 +56,7 @@ CREATE TABLE api_keys (
 	revoked_ms    INTEGER NOT NULL,
 	label         TEXT NOT NULL,
 	expires_ms    INTEGER NOT NULL,
-	last_used     TEXT NOT NULL -- the day in UTC
+	last_used_ms  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE checkouts (

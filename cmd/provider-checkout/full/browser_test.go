@@ -44,9 +44,9 @@ var (
 	largeText     = screen{"phone with large text, light", 360, 780, 1, true, "light", 32}
 	darkPhone     = screen{"phone, dark", 390, 844, 2, true, "dark", 0}
 	lightPhone    = screen{"phone, light", 390, 844, 2, true, "light", 0}
-	desktop       = screen{"desktop, light", 1280, 900, 1, false, "light", 0}
-	darkDesktop   = screen{"desktop, dark", 1280, 900, 1, false, "dark", 0}
-	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 450, 2, false, "light", 0}
+	desktop       = screen{"desktop, light", 1280, 800, 1, false, "light", 0}
+	darkDesktop   = screen{"desktop, dark", 1280, 800, 1, false, "dark", 0}
+	zoomedDesktop = screen{"desktop at 200 percent, light", 640, 400, 2, false, "light", 0}
 )
 
 // browsers bounds how many browsers run at a time.
