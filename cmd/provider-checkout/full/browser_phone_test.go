@@ -43,8 +43,8 @@ func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
 		providers string
 		most      map[int64]float64 // the bottom of the button by the width of the screen
 	}{
-		{"a plan of 52 weeks", nil, sandbox.Providers, map[int64]float64{360: 640, 390: 844, 1280: 900}},
-		{"with a logo, a lender and a default fee", withTerms, named, map[int64]float64{390: 844, 1280: 900}},
+		{"a plan of 52 weeks", nil, sandbox.Providers, map[int64]float64{360: 640, 390: 844, 1280: 800}},
+		{"with a logo, a lender and a default fee", withTerms, named, map[int64]float64{390: 844, 1280: 800}},
 	} {
 		s := sandbox.New(t, sandbox.Memory, kind.serving...)
 		s.Configure(t, kind.providers)
@@ -60,7 +60,9 @@ func TestBrowserTheSetupPageIsReadAtAGlance(t *testing.T) {
 			t.Logf("%s, %s: the button ends at %.0f pixels of %d", kind.name, on.name, bottom, on.height)
 			p.fits(s.URL)
 			p.picture("glance " + kind.name)
-			p.accessible(axe)
+			if on.width == lightPhone.width || on.width == desktop.width { // TestBrowserEveryPage has the small phone
+				p.accessible(axe)
+			}
 		}
 	}
 }
