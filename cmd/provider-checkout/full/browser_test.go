@@ -68,7 +68,7 @@ func startBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Co
 		// Going back shows pages from memory, no-store or not, as on payers' machines.
 		chromedp.Flag("enable-features", "BackForwardCache,CacheControlNoStoreEnterBackForwardCache:level/restore-unless-cookie-change"))
 	options = append(options, more...)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 15*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
