@@ -76,7 +76,7 @@ func TestStepsSayEveryKindOfPlan(t *testing.T) {
 // Plans of each calendar at the quick and the full level.
 const (
 	fewPlans  = 500
-	manyPlans = 10_000
+	manyPlans = 100_000
 )
 
 // Every day that the payments of an agreement name is a day on which its collector takes payments, or stands as the planned day

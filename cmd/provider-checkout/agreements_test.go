@@ -230,8 +230,8 @@ func TestVerifyFindsPDFsThatWereSwapped(t *testing.T) {
 	}
 }
 
-// A payer's copy is checked with the certificate alone. A copy that was changed, or signed by somebody else, is refused. Without a
-// certificate the signer is not checked, and a line says so.
+// The operator's certificate is enough to verify a payer's copy. Verification fails if the copy was changed or has another signer. Without
+// the certificate, verify reports that the signer was not checked.
 func TestVerifyTakesACopyThatSomebodyKept(t *testing.T) {
 	o := newOperator(t)
 	number := o.confirmedOver(t)

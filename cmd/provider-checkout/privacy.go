@@ -65,7 +65,7 @@ func (f *exportStudent) Run(ctx context.Context, c *call, db reader) error {
 	return nil
 }
 
-// nobody is the message where no checkout has the address.
+// nobody is the message that no checkout has the e-mail address.
 const nobody = "nothing is on record under this address"
 
 // findStudent finds the student with an address, and reports on stderr which checkouts have another spelling of the address: their reader

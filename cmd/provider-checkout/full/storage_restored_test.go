@@ -54,7 +54,7 @@ func (b suite) restored(t *testing.T, k keeper) {
 		gone := w.records(t)
 		k.restore(t)
 		on := w.records(t)
-		if missing := missing(on, acknowledged); len(missing) > 0 {
+		if missing := missingOrders(on, acknowledged); len(missing) > 0 {
 			t.Errorf("%q were on record before the point to which the store was restored, and are not", missing)
 		}
 		lost += len(gone) - len(on)

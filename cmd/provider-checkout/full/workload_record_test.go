@@ -118,8 +118,8 @@ func checkSigned(t *testing.T, d sandbox.Delivery) {
 	}
 }
 
-// missing returns the orders of records that a store should have, and has not, or with another checkout or agreement.
-func missing(on, want []*record) (orders []string) {
+// missingOrders returns the orders of records that a store should have, and has not, or with another checkout or agreement.
+func missingOrders(on, want []*record) (orders []string) {
 	known := func(r *record) string { return r.Text("checkout_id") + " " + r.all("agreement", "agreement_number") }
 	for _, r := range want {
 		if !slices.ContainsFunc(on, func(has *record) bool { return has.order() == r.order() && strings.HasPrefix(known(has), known(r)) }) {
