@@ -251,7 +251,9 @@ func (p *pages) mailLink(w http.ResponseWriter, r *http.Request, _ url.Values, t
 	setup, err := p.service.MailLink(r.Context(), token, web.RequestID(r.Context()))
 	if err == nil && setup.Renewable {
 		web.RequestOf(r.Context()).Provider = setup.Provider.Code
-		p.site.Show(w, r, "mailed.html", p.view(p.content(setup), "Check your email"))
+		v := p.view(p.content(setup), "Check your email")
+		v.Address = "" // it has a token
+		p.site.Show(w, r, "mailed.html", v)
 		return
 	}
 	if c, ok := p.found(w, r, setup, err); ok {
@@ -283,7 +285,7 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 			name, title = "payer.html", "Your payment plan"
 		}
 		v := p.view(c, title)
-		v.Script, v.Notify = "setup.js", c.Provider.EnrolmentOrigins
+		v.Notify = c.Provider.EnrolmentOrigins
 		p.site.Show(w, r, name, v)
 	default:
 		v := p.view(c, "Set up your direct debit")

@@ -1,7 +1,11 @@
-// Unfolds what is folded for a print, and notifies the window that opened this page, and the one that frames it, that the
-// setup changed. The message carries no data: its receiver asks the service.
+// Gives an answer to a form the address of the setup page, unfolds what is folded for a print, and notifies the window that opened
+// this page, and the one that frames it, that the setup changed. The message carries no data: its receiver asks the service.
 (function () {
   "use strict";
+  if (!location.search && document.body.dataset.address) { // browsers do not send a form again on the way back
+    history.replaceState(null, "", document.body.dataset.address);
+  }
+
   var unfolded = [];
   window.addEventListener("beforeprint", function () {
     unfolded = Array.from(document.querySelectorAll("details:not([open])"));

@@ -61,6 +61,8 @@ func (p *pages) view(c content, title string) web.View {
 		Logo:    template.URL(provider.Branding.Picture()), // which is nothing but a picture
 		Sandbox: provider.Environment == catalogue.Sandbox,
 		Frames:  provider.EnrolmentOrigins,
+		Script:  "setup.js",
+		Address: c.SetupURL,
 		Data:    c,
 	}
 	if sheet := colourPath(provider.Branding.PrimaryColour); sheet != "" {

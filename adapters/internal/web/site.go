@@ -45,6 +45,7 @@ type View struct {
 	Frames  []string     // origins that may frame the page; empty: no page may
 	FormsTo []string     // origins beside the server's own to which a form of the page may lead
 	Script  string       // asset to run; the page must work without it
+	Address string       // that the script gives the answer to a form
 	Plain   bool         // no script may run
 	Notify  []string     // origins that the script notifies
 	Data    any          // for the content

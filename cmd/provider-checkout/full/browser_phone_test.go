@@ -3,6 +3,7 @@ package full_test
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/provider-checkout/provider-checkout/adapters/in/hostedpages"
 	"github.com/provider-checkout/provider-checkout/adapters/in/httpapi"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
@@ -119,6 +121,27 @@ func TestBrowserTheWayBackToAFormWithMistakes(t *testing.T) {
 	p.shows(sandbox.DoneTitle)
 	p.leads("go back", chromedp.NavigateBack())
 	p.shows(sandbox.DoneTitle)
+}
+
+// Such a browser asks for an answer to a form of the setup page by the address of the page.
+func TestBrowserTheWayBackToAnAnswerOfTheSetupPage(t *testing.T) {
+	s := sandbox.New(t, sandbox.Memory)
+	p := newTab(t, startBrowser(t, chromedp.Flag("disable-back-forward-cache", true)), lightPhone, true)
+	back := func(status int64, answer string) {
+		t.Helper()
+		if got := p.click(onward); got != status {
+			t.Fatalf("the answer is %d, want %d", got, status)
+		}
+		p.shows(answer)
+		p.open(s.URL + hostedpages.Prefix + "/privacy")
+		p.leads("go back", chromedp.NavigateBack())
+		p.shows(answer)
+	}
+	p.open(setupURL(s.Create(t, "ORDER-1")))
+	evaluate[string](p, `document.querySelector("[name=terms]").value = "others"`)
+	back(http.StatusConflict, sandbox.OpenTitle)
+	s.Clock.Forward(8 * 24 * time.Hour)
+	back(http.StatusGone, "This link has expired")
 }
 
 // What is folded on the screen is on paper, without a script too.
