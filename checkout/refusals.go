@@ -146,7 +146,7 @@ func refuseToken() *Error {
 
 func refuseSetupIncomplete() *Error {
 	return refuse(CodeSetupIncomplete,
-		"the payer has not completed the direct debit setup; poll the checkout until direct_debit.setup_complete is true")
+		"the direct debit is not set up, or its mandate has ended; poll the checkout until direct_debit.setup_complete is true")
 }
 
 func refuseErased() *Error {

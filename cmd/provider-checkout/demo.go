@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"time"
@@ -20,15 +21,17 @@ var demoTerms []byte
 
 // demonstrate serves a sandbox until ctx ends, or runs through the whole flow once.
 type demonstrate struct {
-	Addr    string `default:"127.0.0.1:8080" help:"to listen on"`
-	Walk    bool   `help:"walk the whole flow on a free port, and end"`
+	Addr    string `xor:"walk" placeholder:"HOST:PORT" help:"to listen on (default 127.0.0.1:8080)"`
+	Walk    bool   `xor:"walk" help:"walk the whole flow on a free port, and end"`
 	Webhook string `type:"webhook" placeholder:"URL" help:"of your own receiver on this machine or network, which gets KOWHAI's events too, signed with whsec_demonstration_only_kowhai"`
 }
 
 func (f *demonstrate) Run(ctx context.Context, c *call) error {
+	at := "127.0.0.1:8080"
 	if f.Walk {
-		f.Addr = "127.0.0.1:0"
+		at = "127.0.0.1:0"
 	}
+	f.Addr = cmp.Or(f.Addr, at)
 	ln, err := c.listen(ctx, "addr", f.Addr)
 	if err != nil {
 		return err

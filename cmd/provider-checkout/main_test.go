@@ -61,6 +61,7 @@ func TestMistakeGetsOneLineAndStatus2(t *testing.T) {
 		{"missing file to apply", nil, []string{"apply", store}, "missing flags: --file="},
 		{"missing file to write", nil, []string{"agreements", "pdf", "PPA-2027-000001", store}, "missing flags: --out="},
 		{"no agreement to write", nil, []string{"agreements", "pdf", "--out", "x", store}, `expected "<number>"`},
+		{"a walk on a port", nil, []string{"demo", "--walk", "--addr", "127.0.0.1:0"}, "--addr and --walk can't be used together"},
 		{"a job and all of a kind", nil, []string{"jobs", "retry", "evt_1", "--kind", "deliver", store}, "name one job, or select jobs by"},
 		{"neither a job nor all of a kind", nil, []string{"jobs", "retry", store}, "name one job, or select jobs by"},
 		{"retry of what is done", nil, []string{"jobs", "retry", "--state", "done", store}, `must be one of "failed","pending"`},

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/apiclient"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // Options is the configuration of a provider.
@@ -29,12 +30,13 @@ type Options struct {
 
 // Offer is a course of the provider and the student who enrols in it.
 type Offer struct {
-	Provider                string // as students know it
-	CourseCode, CourseName  string
-	Price                   string // as students read it
-	Frequency, FirstPayment string // as the API has them
-	FirstName, LastName     string // of the student
-	Email                   string
+	Provider               string // as students know it
+	CourseCode, CourseName string
+	Price                  string // as students read it
+	Frequency              string // as the API has it
+	FirstPayment           money.Date
+	FirstName, LastName    string // of the student
+	Email                  string
 }
 
 // Paths of the website, to which a payer returns from the setup page.
@@ -114,7 +116,7 @@ func (p *Provider) Open(ctx context.Context) error {
 		"provider": {"provider_code": p.Code, "provider_order_id": order},
 		"student":  {"first_name": o.FirstName, "last_name": o.LastName, "email": o.Email},
 		"course":   {"course_code": o.CourseCode},
-		"plan":     {"payment_frequency": o.Frequency, "first_payment_date": o.FirstPayment},
+		"plan":     {"payment_frequency": o.Frequency, "first_payment_date": o.FirstPayment.String()},
 	})
 	if err != nil {
 		return err

@@ -9,8 +9,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprovider"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 const key = "pck_sandbox_0123456789abcdef"
@@ -70,6 +72,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, `{"provider": {"provider_code": "KOWHAI"}, "checkout": {"checkout_id": "KOWHAI-1"}, "records": {"opportunity_id": "o1"},
 			"direct_debit": {"dda_id": "d1", "setup_url": "%s/api/dd-setup?token=t1", "token": "t1"},
+			"pricing": {"upfront_payment": 200.00},
 			"plan": {"first_payment_date": "2027-02-01", "number_of_instalments": 52, "instalment_amount": 53.65, "final_instalment_amount": 53.87}}`, a.URL)
 	}
 }
@@ -78,7 +81,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *api) provider() *fakeprovider.Provider {
 	return fakeprovider.New(fakeprovider.Options{BaseURL: "http://localhost:8090", API: a.URL, Key: key, Code: "KOWHAI",
 		Offer: fakeprovider.Offer{Provider: "Kōwhai Institute", CourseCode: "NZDIP", CourseName: "Diploma", Price: "$2,990.00", Frequency: "Weekly",
-			FirstPayment: "2027-02-01", FirstName: "Aroha", LastName: "Tāmati", Email: "aroha@example.nz"}})
+			FirstPayment: money.Date{Year: 2027, Month: time.February, Day: 1}, FirstName: "Aroha", LastName: "Tāmati", Email: "aroha@example.nz"}})
 }
 
 // visit asks the website for a page. Where a form is given, it posts it.
@@ -146,6 +149,7 @@ func TestMissingDeclarationIsAskedForWhereItIs(t *testing.T) {
 	w := visit(t, p, "/confirm", url.Values{"payment_plan_accepted": {"yes"}})
 	shows(t, w, 422, "<title>Error: Confirm your enrolment", `id="deposit_confirmed-error">Tick this`,
 		`name="deposit_confirmed" value="yes" required aria-invalid="true" aria-describedby="deposit_confirmed-error" autofocus>`,
+		`First payment: $200.00, planned for <span class="whole">Monday 1 February 2027.</span> Weekly payments after that: 52 of $53.65, the last of $53.87.`,
 		`name="payment_plan_accepted" value="yes" required checked>`)
 }
 

@@ -171,7 +171,8 @@ type view struct {
 	Order   string
 	SetUpAt string // address of the setup page; "" before the create
 
-	Instalments, Instalment, LastInstalment string // of the plan, as the API answers; "" before the create
+	FirstDay                                         string // of the first payment, in words
+	Upfront, Instalments, Instalment, LastInstalment string // as the API answers; "" before the create
 
 	Declarations []declaration
 	FirstMissing string // the name of the first declaration that was not given, on a form that was refused
@@ -192,6 +193,8 @@ func (p pages) view() view {
 		Offer:       p.provider.Offer,
 		Order:       e.order,
 		SetUpAt:     e.opened.SetupURL(),
+		FirstDay:    p.provider.Offer.FirstPayment.Long(),
+		Upfront:     e.opened.String("pricing.upfront_payment"),
 		Instalments: e.opened.String("plan.number_of_instalments"), Instalment: e.opened.String("plan.instalment_amount"),
 		LastInstalment: e.opened.String("plan.final_instalment_amount"),
 

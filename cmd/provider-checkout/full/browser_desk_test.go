@@ -16,6 +16,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 	"github.com/provider-checkout/provider-checkout/cmd/provider-checkout/internal/sandbox"
+	"github.com/provider-checkout/provider-checkout/money"
 )
 
 // serveOn serves the handler for the address of a new server, until the test ends.
@@ -54,7 +55,7 @@ func TestBrowserTheDeskAndTheDemonstrationAreAccessibleAndFitEveryScreen(t *test
 	website := serveOn(t, func(address string) http.Handler {
 		return fakeprovider.New(fakeprovider.Options{BaseURL: address, API: s.URL, Desk: at, Mailbox: mails + fakemailbox.Path, Key: s.Keys["KOWHAI"],
 			Code: "KOWHAI", Offer: fakeprovider.Offer{Provider: "Kōwhai Institute", CourseCode: "NZDIP", CourseName: "Diploma in Business", Price: "$2,990.00",
-				Frequency: "Weekly", FirstPayment: "2027-02-01", FirstName: "Aroha", LastName: "Ngata", Email: "aroha@example.nz"}})
+				Frequency: "Weekly", FirstPayment: money.Date{Year: 2027, Month: time.February, Day: 1}, FirstName: "Aroha", LastName: "Ngata", Email: "aroha@example.nz"}})
 	})
 	var running sync.WaitGroup
 	background := s.Service(t)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -142,21 +143,34 @@ func (b suite) demonstrates(t *testing.T) {
 	guide := proc.ReadUntil(lines, "# The events")
 	go io.Copy(io.Discard, out) // the events
 
-	shell := exec.Command("/bin/sh", "-eu")
-	shell.Stdin = strings.NewReader(guide)
-	said, err := shell.CombinedOutput()
-	if err != nil {
-		t.Errorf("sh: %v\n%s", err, said)
-	}
+	said := runsInShell(t, b, guide)
 	// The environment, two creates, a poll and a confirm.
-	if good, bad := strings.Count(string(said), `"success":true`), strings.Count(string(said), `"success":false`); good != 5 || bad != 0 {
+	if good, bad := strings.Count(said, `"success":true`), strings.Count(said, `"success":false`); good != 5 || bad != 0 {
 		t.Errorf("the curl lines had %d good answers and %d bad ones, want 5 and 0:\n%s", good, bad, said)
 	}
-	for _, want := range []string{`"setup_complete":true`, `"already_confirmed":false`} {
-		if !strings.Contains(string(said), want) {
+	for _, want := range []string{`"setup_complete":true`, `"already_confirmed":false`, ".pdf\n"} {
+		if !strings.Contains(said, want) {
 			t.Errorf("%s is missing in\n%s", want, said)
 		}
 	}
+
+	// The manual, from its second block on: the first starts the demonstration, and takes these variables from what it prints.
+	manual, err := os.ReadFile("../docs/integrating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(proc.QuietAddr(t, newRand()), ":")
+	script := strings.Join(regexp.MustCompile(`(?m)^[A-Z_]*(?:BASE|KEY)=.*$`).FindAllString(guide, -1), "\n")
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(manual), -1)[1:] {
+		script += "\n" + strings.ReplaceAll(block[1], ":3000", ":"+port)
+	}
+	said = runsInShell(t, b, script+"\nfor n in $(seq 100); do grep -q ^agreement said && break; sleep 0.1; done")
+	for _, want := range []string{`"setup_complete":true`, `"already_confirmed":false`, "\nconfirmed ENROL-", "\nagreement PPA-", `"event":"agreement.generated"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s is missing in\n%s", want, said)
+		}
+	}
+
 	p.Stop(t, syscall.SIGINT)
 	if log := p.Log(); log != "" {
 		t.Errorf("stderr is %s, want nothing", log)
@@ -164,6 +178,37 @@ func (b suite) demonstrates(t *testing.T) {
 	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
 		t.Errorf("%v are left, %v; want nothing", left, err)
 	}
+}
+
+// runsInShell runs a script beside the program and the recipes, and returns the output of the script and of its background jobs,
+// which the script can read from the file said.
+func runsInShell(t *testing.T, b suite, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	recipes, err := filepath.Abs("../../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"provider-checkout": string(b.Binary), "testdata": recipes} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	shell := exec.Command("/bin/sh", "-eu")
+	shell.Dir, shell.Stdin, shell.Stdout, shell.Stderr = dir, strings.NewReader(script), out, out
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	failed := shell.Run()
+	_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) // its background jobs
+	said, err := os.ReadFile(out.Name())
+	if err := errors.Join(failed, err); err != nil {
+		t.Errorf("sh: %v\n%s", err, said)
+	}
+	return string(said)
 }
 
 // The log may be lost, and the service may not: 10,000 requests are answered while the reader of the log is gone, reads a line and then

@@ -60,11 +60,12 @@ type demonstration struct {
 	Base         string
 	Store        string
 	Keys         map[string]string // by provider code
-	FirstPayment string            // a date
-	Website      string            // of the provider
-	Desk         string            // of the operator
-	Webhook      string            // of the developer
-	Secret       string            // under which the events of the guide's provider are signed
+	FirstPayment money.Date
+	Program      string // path of this program
+	Website      string // of the provider
+	Desk         string // of the operator
+	Webhook      string // of the developer
+	Secret       string // under which the events of the guide's provider are signed
 
 	cfg Config // with the store
 	web *website
@@ -97,10 +98,15 @@ func run(ctx context.Context, cfg Config, path string) error {
 	cfg.Site.Service.Terms, cfg.Site.Service.Agency = terms.Terms, terms.Agency
 	cfg.Site.Log = log
 	web.mailbox = fakemailbox.New(web.url(), log)
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	d := demonstration{
 		Base:         cfg.Site.Service.BaseURL,
 		Store:        "sqlite:" + path,
-		FirstPayment: money.DateOf(time.Now()).AddDays(14).String(),
+		FirstPayment: money.DateOf(time.Now()).AddDays(14),
+		Program:      program,
 		Website:      web.url(),
 		Desk:         cfg.Site.Desk.URL,
 		Webhook:      cfg.Webhook,
