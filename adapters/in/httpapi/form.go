@@ -1,11 +1,12 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/strictjson"
@@ -27,16 +28,14 @@ func readBody(r *http.Request) (strictjson.Value, error) {
 	if r.ContentLength > maxBody {
 		return strictjson.Value{}, tooLarge()
 	}
-	body := bytes.NewBuffer(make([]byte, 0, max(0, r.ContentLength)+bytes.MinRead))
-	_, err := body.ReadFrom(r.Body)
-	var over *http.MaxBytesError
+	body, err := io.ReadAll(r.Body)
 	switch {
-	case errors.As(err, &over):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return strictjson.Value{}, tooLarge()
 	case err != nil: // a body that is cut off, or badly chunked
 		return strictjson.Value{}, checkout.Malformed("the request body did not arrive whole; send it again")
 	}
-	return parseBody(body.Bytes())
+	return parseBody(body)
 }
 
 // checkType refuses what is not declared as plain JSON in UTF-8.
@@ -63,15 +62,13 @@ func checkType(h http.Header) error {
 // parseBody returns the JSON object that data is.
 func parseBody(data []byte) (strictjson.Value, error) {
 	body, err := strictjson.Parse(data, maxDepth)
-	var fault *strictjson.Error
+	fault, _ := errors.AsType[*strictjson.Error](err)
 	switch {
-	case errors.As(err, &fault) && fault.Path != "":
+	case fault != nil && fault.Path != "":
 		return strictjson.Value{}, checkout.Malformed("the request body is not well-formed; details says where",
 			checkout.Fault{Field: fault.Path, Message: fault.Message})
-	case errors.As(err, &fault):
+	case fault != nil:
 		return strictjson.Value{}, checkout.Malformed("the request body " + fault.Message)
-	case err != nil:
-		return strictjson.Value{}, fmt.Errorf("parse request body: %w", err)
 	case body.Kind != strictjson.Object:
 		return strictjson.Value{}, checkout.Malformed("the request body must be a JSON object")
 	}
@@ -100,7 +97,7 @@ func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error
 
 		PaymentType: get(f, checkout.FieldPaymentType, strictjson.Text),
 		Frequency:   get(f, checkout.FieldFrequency, strictjson.Text),
-		Number:      get(f, checkout.FieldNumber, instalments),
+		Number:      get(f, checkout.FieldNumber, strictjson.Whole(money.MaxInstalments)),
 		Regular:     get(f, checkout.FieldRegular, strictjson.Amount),
 		Final:       get(f, checkout.FieldFinal, strictjson.Amount),
 		First:       get(f, checkout.FieldFirstPayment, date),
@@ -150,40 +147,26 @@ func toCancel(body strictjson.Value) (checkout.Cancel, error) {
 }
 
 // form reads the fields of a request's body by their dotted paths: "plan.instalment_amount" is the field
-// instalment_amount of the section plan, and "reason" a field outside of every section.
-type form struct {
-	body     *strictjson.Fields
-	sections map[string]*strictjson.Fields
-}
+// instalment_amount of the section plan, and "reason" a field outside of every section. It has the body as "".
+type form map[string]*strictjson.Fields
 
-func newForm(body strictjson.Value) *form {
-	return &form{strictjson.FieldsOf("", body), map[string]*strictjson.Fields{}}
-}
-
-// section returns the fields of a section; an absent section has no fields. fault says that the section is no object.
-func (f *form) section(name string) (s *strictjson.Fields, fault *checkout.Fault) {
-	v, given := f.body.Take(name)
-	if given && v.Kind != strictjson.Object {
-		fault = &checkout.Fault{Field: name, Message: "must be an object"}
-	}
-	if f.sections[name] == nil {
-		f.sections[name] = strictjson.FieldsOf(name, v)
-	}
-	return f.sections[name], fault
-}
+func newForm(body strictjson.Value) form { return form{"": {Value: body}} }
 
 // get returns the field at a path as convert reads it. A field that is null is missing.
-func get[T any](f *form, path string, convert func(strictjson.Value) (T, error)) checkout.Optional[T] {
+func get[T any](f form, path string, convert func(strictjson.Value) (T, error)) checkout.Optional[T] {
 	section, name, inside := strings.Cut(path, ".")
-	fields, fault := f.body, (*checkout.Fault)(nil)
-	if inside {
-		fields, fault = f.section(section)
-	} else {
+	if !inside {
 		section, name = "", path
 	}
+	fields := f[section]
+	if fields == nil {
+		v, _ := f[""].Take(section)
+		fields = &strictjson.Fields{Path: section, Value: v}
+		f[section] = fields
+	}
 	v, given := fields.Take(name)
-	if fault != nil {
-		return checkout.Unreadable[T](*fault)
+	if kind := fields.Value.Kind; kind != strictjson.Object && kind != strictjson.Null {
+		return checkout.Unreadable[T](checkout.Fault{Field: section, Message: "must be an object"})
 	}
 	if !given {
 		return checkout.Missing[T](func() string { return f.suggest(section) })
@@ -196,17 +179,13 @@ func get[T any](f *form, path string, convert func(strictjson.Value) (T, error))
 }
 
 // wellFormed refuses what contains a known name in another letter case.
-func (f *form) wellFormed() error {
-	objects := []*strictjson.Fields{f.body}
-	for _, name := range f.body.Known() {
-		if s := f.sections[name]; s != nil {
-			objects = append(objects, s)
-		}
-	}
+func (f form) wellFormed() error {
 	var faults []checkout.Fault
-	for _, fields := range objects {
-		for _, name := range fields.OtherCase() {
-			faults = append(faults, checkout.Fault{Field: fields.At(name), Message: "must be spelt exactly so"})
+	for _, section := range append([]string{""}, f[""].Known...) {
+		if fields := f[section]; fields != nil {
+			for _, name := range fields.OtherCase() {
+				faults = append(faults, checkout.Fault{Field: fields.At(name), Message: "must be spelt exactly so"})
+			}
 		}
 	}
 	if len(faults) == 0 {
@@ -220,13 +199,10 @@ const maxUnknown = 3
 
 // suggest lists unknown fields of a section and of the whole body: a missing field of the section may be among them, misspelt or
 // misplaced.
-func (f *form) suggest(section string) string {
+func (f form) suggest(section string) string {
 	var unknown []string
-	for _, fields := range []*strictjson.Fields{f.sections[section], f.body} {
-		if fields == nil {
-			continue
-		}
-		for _, name := range fields.Unknown(maxUnknown) {
+	for _, at := range slices.Compact([]string{section, ""}) {
+		for _, name := range f[at].Unknown(maxUnknown) {
 			unknown = append(unknown, fmt.Sprintf("%.64q", name))
 		}
 	}
@@ -247,6 +223,3 @@ func date(v strictjson.Value) (money.Date, error) {
 
 // declared reads a declaration, which only true itself makes.
 func declared(v strictjson.Value) (bool, error) { return strictjson.IsTrue(v), nil }
-
-// instalments reads the number of instalments.
-func instalments(v strictjson.Value) (int, error) { return strictjson.Whole(money.MaxInstalments)(v) }

@@ -45,13 +45,13 @@ const maxUnknown = 100
 // readObject reads v as an object. A value that is no object is reported once, and has no fields. Unknown fields are
 // reported too: in a file that a person writes, they are misspelt.
 func readObject[T any](f *Faults, place string, v strictjson.Value, read func(*object) T) T {
-	o := &object{strictjson.FieldsOf(place, v), f}
-	if !o.Object() {
+	o := &object{&strictjson.Fields{Path: place, Value: v}, f}
+	if v.Kind != strictjson.Object {
 		f.add(place, "must be an object")
 	}
 	t := read(o)
 	for _, name := range o.Unknown(maxUnknown) {
-		f.add(o.At(name), "is not a field here; the fields are "+strings.Join(o.Known(), ", "))
+		f.add(o.At(name), "is not a field here; the fields are "+strings.Join(o.Known, ", "))
 	}
 	return t
 }
@@ -85,7 +85,7 @@ func each[T any](o *object, name string, isRequired bool, read func(*object) T) 
 // field returns the value of a field, and reports a fault if a required one is absent.
 func (o *object) field(name string, isRequired bool) (v strictjson.Value, given bool) {
 	v, given = o.Take(name)
-	if !given && isRequired && o.Object() {
+	if !given && isRequired && o.Value.Kind == strictjson.Object {
 		o.faults.add(o.At(name), "must be given")
 	}
 	return v, given

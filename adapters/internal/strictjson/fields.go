@@ -9,41 +9,29 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// Fields hands out the fields of an object by name, and keeps which names it was asked for.
+// Fields hands out the fields of the value at a path by name. Only an object has fields.
 type Fields struct {
-	path  string
-	value Value
-	known []string
+	Path  string
+	Value Value
+	Known []string // the names that were asked for, in the order in which they were
 }
-
-// FieldsOf returns the fields of the value at a path. Only an object has fields.
-func FieldsOf(path string, v Value) *Fields { return &Fields{path: path, value: v} }
 
 // Take returns the value of a field. A field that is null counts as absent.
 func (f *Fields) Take(name string) (v Value, given bool) {
-	if !slices.Contains(f.known, name) {
-		if f.known == nil {
-			f.known = make([]string, 0, usual)
-		}
-		f.known = append(f.known, name)
+	if !slices.Contains(f.Known, name) {
+		f.Known = append(f.Known, name)
 	}
-	v, _ = f.value.Member(name)
+	v, _ = f.Value.Member(name)
 	return v, v.Kind != Null
 }
 
 // At returns the path of a field.
-func (f *Fields) At(name string) string { return Join(f.path, name) }
-
-// Object reports whether the value is an object.
-func (f *Fields) Object() bool { return f.value.Kind == Object }
-
-// Known returns the names that were asked for, in the order in which they were.
-func (f *Fields) Known() []string { return f.known }
+func (f *Fields) At(name string) string { return Join(f.Path, name) }
 
 // Unknown returns at most limit names of the object that were not asked for, in their order.
 func (f *Fields) Unknown(limit int) (names []string) {
-	for _, m := range f.value.Members {
-		if len(names) < limit && !slices.Contains(f.known, m.Name) {
+	for _, m := range f.Value.Members {
+		if len(names) < limit && !slices.Contains(f.Known, m.Name) {
 			names = append(names, m.Name)
 		}
 	}
@@ -53,22 +41,19 @@ func (f *Fields) Unknown(limit int) (names []string) {
 // OtherCase returns the names that were asked for and that the object contains in another letter case: another
 // parser might accept one for the other.
 func (f *Fields) OtherCase() (names []string) {
-	for _, name := range f.known {
-		if slices.ContainsFunc(f.value.Members, func(m Member) bool {
-			return m.Name != name && strings.EqualFold(m.Name, name)
-		}) {
+	for _, name := range f.Known {
+		other := func(m Member) bool { return m.Name != name && strings.EqualFold(m.Name, name) }
+		if slices.ContainsFunc(f.Value.Members, other) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-var errNotString = errors.New("must be a string")
-
 // Text reads a string as it was sent.
 func Text(v Value) (string, error) {
 	if v.Kind != String {
-		return "", errNotString
+		return "", errors.New("must be a string")
 	}
 	return v.Text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -40,9 +41,6 @@ type Member struct {
 	Value Value
 }
 
-// usual is the number of names for which there is room at first: few objects have more.
-const usual = 8
-
 // Member returns the value of a name of an object. The name must match to the letter; a
 // value that is no object has no members.
 func (v Value) Member(name string) (Value, bool) {
@@ -63,11 +61,11 @@ func Parse(data []byte, maxDepth int) (Value, error) {
 	}
 	p := parser{data: data, maxDepth: maxDepth, dec: jsontext.NewDecoder(bytes.NewBuffer(data))}
 	v, fault := p.value(0)
-	if fault == nil {
-		fault = p.end()
-	}
 	if fault != nil {
 		return Value{}, fault
+	}
+	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return Value{}, &Error{Message: "must be one JSON value with nothing after it"}
 	}
 	return v, nil
 }
@@ -84,7 +82,7 @@ func (p *parser) value(depth int) (Value, *Error) {
 	if err != nil {
 		return Value{}, p.fault(err)
 	}
-	switch kind := token.Kind(); kind {
+	switch token.Kind() {
 	case jsontext.KindNull:
 		return Value{Kind: Null}, nil
 	case jsontext.KindTrue, jsontext.KindFalse:
@@ -93,75 +91,47 @@ func (p *parser) value(depth int) (Value, *Error) {
 		return Value{Kind: Number, Text: token.String()}, nil
 	case jsontext.KindString:
 		return Value{Kind: String, Text: token.String()}, nil
-	default: // an opening bracket: the decoder refuses a closing one where a value begins
-		if depth >= p.maxDepth {
-			return Value{}, &Error{Message: fmt.Sprintf("must not be nested more than %d deep", p.maxDepth)}
-		}
-		if kind == jsontext.KindBeginArray {
-			return p.array(depth + 1)
-		}
-		return p.object(depth + 1)
 	}
-}
-
-func (p *parser) array(depth int) (Value, *Error) {
-	array := Value{Kind: Array}
-	for p.dec.PeekKind() != jsontext.KindEndArray {
-		item, fault := p.value(depth)
-		if fault != nil {
-			return Value{}, fault.under("[" + strconv.Itoa(len(array.Items)) + "]")
-		}
-		array.Items = append(array.Items, item)
+	if depth >= p.maxDepth { // an opening bracket: the decoder refuses a closing one where a value begins
+		return Value{}, &Error{Message: fmt.Sprintf("must not be nested more than %d deep", p.maxDepth)}
 	}
-	return array, p.close()
-}
-
-func (p *parser) object(depth int) (Value, *Error) {
-	object := Value{Kind: Object}
-	for p.dec.PeekKind() != jsontext.KindEndObject {
-		token, err := p.dec.ReadToken()
-		if err != nil {
+	v := Value{Kind: Array}
+	if token.Kind() == jsontext.KindBeginObject {
+		v.Kind = Object
+	}
+	for end := p.dec.PeekKind(); end != jsontext.KindEndArray && end != jsontext.KindEndObject; end = p.dec.PeekKind() {
+		if v.Kind == Array {
+			item, fault := p.value(depth + 1)
+			if fault != nil {
+				return Value{}, fault.under("[" + strconv.Itoa(len(v.Items)) + "]")
+			}
+			v.Items = append(v.Items, item)
+			continue
+		}
+		if token, err = p.dec.ReadToken(); err != nil {
 			return Value{}, p.fault(err)
 		}
-		name := token.String()
-		value, fault := p.value(depth)
-		if fault != nil {
-			return Value{}, fault.under(step(name))
+		m := Member{Name: token.String()}
+		var fault *Error
+		if m.Value, fault = p.value(depth + 1); fault != nil {
+			return Value{}, fault.under(step(m.Name))
 		}
-		if object.Members == nil {
-			object.Members = make([]Member, 0, usual)
-		}
-		object.Members = append(object.Members, Member{name, value})
+		v.Members = append(v.Members, m)
 	}
-	return object, p.close()
-}
-
-// close reads the bracket that PeekKind has seen.
-func (p *parser) close() *Error {
 	if _, err := p.dec.ReadToken(); err != nil {
-		return p.fault(err)
+		return Value{}, p.fault(err)
 	}
-	return nil
-}
-
-// end checks that nothing but white space follows the value.
-func (p *parser) end() *Error {
-	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return &Error{Message: "must be one JSON value with nothing after it"}
-	}
-	return nil
+	return v, nil
 }
 
 // fault converts an error of the decoder to an Error.
 func (p *parser) fault(err error) *Error {
-	var syntax *jsontext.SyntacticError
+	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Message: "is cut off: the JSON ends too early"}
 	case errors.Is(err, io.EOF):
 		return &Error{Message: "must be JSON, and is empty"}
-	case !errors.As(err, &syntax):
-		return &Error{Message: "is not valid JSON: " + err.Error()}
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &Error{Path: step(syntax.JSONPointer.LastToken()), Message: "is given twice"}
 	}
@@ -222,17 +192,14 @@ func Join(path, name string) string {
 // maxName is the length at which a name is cut in a path, in bytes.
 const maxName = 64
 
+var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 func step(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
-	if name == "" || strings.ContainsFunc(name, isOdd) {
+	if !plain.MatchString(name) {
 		return "[" + strconv.QuoteToASCII(name) + "]"
 	}
 	return name
-}
-
-// isOdd reports whether r does not belong in a plain word.
-func isOdd(r rune) bool {
-	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }
