@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
-	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
@@ -59,19 +57,17 @@ func (c call) resource() string {
 func send[T any](ctx context.Context, c *client, call call) (resource T, err error) {
 	var body []byte
 	if call.body != nil {
-		if body, err = json.Marshal(map[string]any{call.resource(): call.body}); err != nil {
-			return resource, fmt.Errorf("encode %s: %w", call.path, err)
-		}
+		body, _ = json.Marshal(object{call.resource(): call.body}) // texts and objects of them
 	}
 	for attempt := 1; ; attempt++ {
 		answer, err := c.attempt(ctx, call, body)
 		if err == nil {
 			resource, err = decode[T](answer, call.resource())
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return resource, nil
-		}
-		if attempt == maxAttempts || !transient(err) || !c.limit.sleep(ctx, outbound.Jitter(c.Rand, firstPause<<(attempt-1))) {
+		case attempt == maxAttempts || !transient(err) || !c.limit.sleep(ctx, outbound.Jitter(c.Rand, firstPause<<(attempt-1))):
 			return *new(T), fmt.Errorf("%s %s: %w", call.method, call.path, errors.Join(err, ctx.Err()))
 		}
 	}
@@ -84,9 +80,21 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	req, err := c.request(ctx, call, body)
+	address := c.URL + call.path
+	if len(call.query) > 0 {
+		address += "?" + call.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, errors.New("the address is not a URL")
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	req.Header.Set("GoCardless-Version", "2015-07-06")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "provider-checkout")
+	if call.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", cmp.Or(call.key, rand.Text()))
 	}
 	resp, err := c.Transport.RoundTrip(req) // an http.Client would follow redirects, and take the token along
 	if err != nil {
@@ -109,31 +117,6 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	return answer, nil
 }
 
-// request returns the HTTP request of a call.
-func (c *client) request(ctx context.Context, call call, body []byte) (*http.Request, error) {
-	address := c.URL + call.path
-	if len(call.query) > 0 {
-		address += "?" + call.query.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(body))
-	if err != nil {
-		return nil, errors.New("the address is not a URL")
-	}
-	req.Header.Set("Authorization", "Bearer "+c.Token)
-	req.Header.Set("GoCardless-Version", "2015-07-06")
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "provider-checkout")
-	if call.method == http.MethodPost {
-		var entropy [16]byte
-		if _, err := io.ReadFull(c.Rand, entropy[:]); err != nil {
-			return nil, fmt.Errorf("read random bytes: %w", err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Idempotency-Key", cmp.Or(call.key, hex.EncodeToString(entropy[:])))
-	}
-	return req, nil
-}
-
 // theirTime returns the time by GoCardless' clock, as far as its answers say: the times of its events are by that.
 func (c *client) theirTime() time.Time { return c.Now().Add(-time.Duration(c.ahead.Load())).UTC() }
 
@@ -152,9 +135,9 @@ func decode[T any](data []byte, name string) (resource T, err error) {
 		return resource, &outbound.Lost{Cause: fmt.Errorf("the answer's %s: %w", name, outbound.WithoutText(err))}
 	}
 	if checked, ok := any(resource).(interface{ check() error }); ok {
-		err = checked.check()
+		return resource, checked.check()
 	}
-	return resource, err
+	return resource, nil
 }
 
 // get gets the resources at a path. query has names and values in turn.
@@ -166,17 +149,8 @@ func get[T any](ctx context.Context, c *client, path string, query ...string) (T
 	return send[T](ctx, c, call{method: http.MethodGet, path: path, query: values})
 }
 
-func (c *client) createBillingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
-	return send[billingRequestWire](ctx, c, call{method: http.MethodPost, path: "/billing_requests", key: start.Key, body: toBillingRequestWire(start)})
-}
-
 func (c *client) billingRequest(ctx context.Context, id string) (billingRequestWire, error) {
 	return get[billingRequestWire](ctx, c, "/billing_requests/"+url.PathEscape(id))
-}
-
-// createFlow makes a flow of a billing request. There may be several: the answer to a flow that was made before could not be had again.
-func (c *client) createFlow(ctx context.Context, request string, start checkout.SetupStart) (flowWire, error) {
-	return send[flowWire](ctx, c, call{method: http.MethodPost, path: "/billing_request_flows", body: toFlowWire(request, start)})
 }
 
 // cancel cancels a billing request or a mandate. The error is errInvalidState where its state does not allow that: it has ended, if
@@ -228,8 +202,8 @@ const maxReasons = 10
 
 func newAPIError(status int, body []byte) *apiError {
 	var w errorWire
-	if json.Unmarshal(body, &w) != nil {
-		var text stringErrorWire
+	if json.Unmarshal(body, &w) != nil { // the error may be a text
+		var text struct{ Error string }
 		_ = json.Unmarshal(body, &text)
 		return &apiError{status: status, kind: outbound.Word(text.Error)}
 	}
@@ -246,11 +220,7 @@ func newAPIError(status int, body []byte) *apiError {
 }
 
 func (e *apiError) Error() string {
-	text := fmt.Sprintf("GoCardless answered %d", e.status)
-	if e.status == http.StatusUnauthorized {
-		text = "GoCardless refuses the access token: 401"
-	}
-	text = strings.TrimSpace(text + " " + e.kind)
+	text := strings.TrimSpace(fmt.Sprintf("GoCardless answered %d %s", e.status, e.kind))
 	if len(e.reasons) > 0 {
 		text += " (" + strings.Join(e.reasons, ", ") + ")"
 	}
@@ -267,10 +237,8 @@ func (e *apiError) Is(target error) bool {
 		return e.kind == "invalid_state"
 	case ports.ErrNotFound:
 		return e.status == http.StatusNotFound
-	case ports.ErrBusy:
-		return e.status == http.StatusTooManyRequests
 	}
-	return false
+	return target == ports.ErrBusy && e.status == http.StatusTooManyRequests
 }
 
 // transient reports whether a call may be sent again.

@@ -96,32 +96,27 @@ func pagesOf(api string) string {
 			return host.pages
 		}
 	}
-	if u, err := url.Parse(api); err == nil {
-		return u.Scheme + "://" + u.Host
-	}
-	return api
+	u, _ := url.Parse(api) // which check has parsed
+	return u.Scheme + "://" + u.Host
 }
 
 // check returns everything that is wrong with complete options.
 func (o Options) check() error {
 	var reasons []error
-	if !o.Environment.Valid() {
-		reasons = append(reasons, fmt.Errorf("environment %q is neither sandbox nor production", o.Environment))
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			reasons = append(reasons, fmt.Errorf(format, args...))
+		}
 	}
-	switch {
-	case o.Token == "":
-		reasons = append(reasons, errors.New("the access token is missing"))
-	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		reasons = append(reasons, errors.New("the access token has a character that no token has"))
-	}
-	switch _, err := outbound.ParseURL(o.URL, o.Environment == catalogue.Sandbox); {
-	case err != nil:
-		reasons = append(reasons, fmt.Errorf("the URL of the API, %q, %w", o.URL, err))
-	case o.Environment == catalogue.Production && o.URL == hosts[catalogue.Sandbox].api:
-		reasons = append(reasons, errors.New("production is refused on the sandbox host "+o.URL))
-	case o.Environment == catalogue.Sandbox && o.URL == hosts[catalogue.Production].api:
-		reasons = append(reasons, errors.New("the sandbox is refused on the live host "+o.URL))
-	}
+	_, err := outbound.ParseURL(o.URL, o.Environment == catalogue.Sandbox)
+	unlike := func(r rune) bool { return r <= ' ' || r > '~' }
+	wrong(!o.Environment.Valid(), "environment %q is neither sandbox nor production", o.Environment)
+	wrong(o.Token == "", "the access token is missing")
+	wrong(strings.ContainsFunc(o.Token, unlike), "the access token has a character that no token has")
+	wrong(err != nil, "the URL of the API, %q, %w", o.URL, err)
+	production := o.Environment == catalogue.Production
+	wrong(production && o.URL == hosts[catalogue.Sandbox].api, "production is refused on the sandbox host %s", o.URL)
+	wrong(!production && o.URL == hosts[catalogue.Production].api, "the sandbox is refused on the live host %s", o.URL)
 	return errors.Join(reasons...)
 }
 
@@ -140,14 +135,13 @@ func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (check
 	if err != nil {
 		return checkout.BillingRequest{}, err
 	}
-	if request.Status != checkout.BillingPending {
-		return checkout.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
-	}
-	page, err := p.flow(ctx, request.ID, start)
-	if errors.Is(err, errInvalidState) { // the payer, or another of the same checkout, has just finished
-		again, failed := p.client.billingRequest(ctx, request.ID)
-		if failed == nil && again.Status != checkout.BillingPending {
-			return checkout.BillingRequest{ID: request.ID, URL: start.ReturnURL}, nil
+	page := start.ReturnURL
+	if request.Status == checkout.BillingPending {
+		if page, err = p.flow(ctx, request.ID, start); errors.Is(err, errInvalidState) { // the payer may just have finished
+			again, failed := p.client.billingRequest(ctx, request.ID)
+			if failed == nil && again.Status != checkout.BillingPending {
+				page, err = start.ReturnURL, nil
+			}
 		}
 	}
 	if err != nil {
@@ -159,7 +153,8 @@ func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (check
 // billingRequest makes the billing request of a start, or finds the one with its key. That one may name another checkout of the
 // same enrolment, which was lost when the store was restored from a backup.
 func (p *Processor) billingRequest(ctx context.Context, start checkout.SetupStart) (billingRequestWire, error) {
-	made, err := p.client.createBillingRequest(ctx, start)
+	made, err := send[billingRequestWire](ctx, p.client, call{method: http.MethodPost, path: "/billing_requests", key: start.Key,
+		body: toBillingRequestWire(start)})
 	if conflict, ok := errors.AsType[*apiError](err); ok && conflict.conflicting != "" {
 		made, err = p.client.billingRequest(ctx, conflict.conflicting)
 	}
@@ -172,9 +167,10 @@ func (p *Processor) billingRequest(ctx context.Context, start checkout.SetupStar
 	return made, nil
 }
 
-// flow returns the address of a new flow, on one of the origins that the setup page's form may lead to.
+// flow returns the address of a new flow, on one of the origins that the setup page's form may lead to. There may be several flows: the
+// answer to a flow that was made before could not be had again.
 func (p *Processor) flow(ctx context.Context, request string, start checkout.SetupStart) (string, error) {
-	made, err := p.client.createFlow(ctx, request, start)
+	made, err := send[flowWire](ctx, p.client, call{method: http.MethodPost, path: "/billing_request_flows", body: toFlowWire(request, start)})
 	if err != nil {
 		return "", err
 	}

@@ -57,9 +57,6 @@ type Receiver struct {
 
 // NewReceiver returns a receiver.
 func NewReceiver(o ReceiverOptions) (*Receiver, error) {
-	if o.Processor == nil || o.Notified == nil || o.Report == nil {
-		return nil, errors.New("gocardless: a field of ReceiverOptions is missing")
-	}
 	if err := CheckWebhookSecrets(o.Secrets); err != nil {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}

@@ -191,8 +191,3 @@ type errorWire struct {
 		} `json:"errors"`
 	} `json:"error"`
 }
-
-// stringErrorWire is the other form of that body.
-type stringErrorWire struct {
-	Error string `json:"error"`
-}
