@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -70,28 +71,21 @@ func (v *visit) checkout() error {
 	if err != nil {
 		return err
 	}
-	view := checkoutView{Checkout: c, Records: c.Records(v.env), Open: c.Status == checkout.SetupRequired && !c.Erased()}
-	moments, err := v.Store.Moments(ctx, c.ID)
-	if err != nil {
+	moments, noMoments := v.Store.Moments(ctx, c.ID)
+	jobs, noJobs := v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID}, maxJobs)
+	acts, noActs := v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: c.ProviderCode, Subject: c.ID}, maxActs)
+	if number := c.Confirmation.AgreementNumber; number != "" && noActs == nil {
+		var of []checkout.Act
+		of, noActs = v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: c.ProviderCode, Subject: number}, maxActs)
+		acts = append(of, acts...)
+	}
+	if err := errors.Join(noMoments, noJobs, noActs); err != nil {
 		return err
 	}
-	view.Moments = c.Timeline(moments)
-	if view.Jobs, err = v.Store.Jobs(ctx, checkout.JobFilter{CheckoutID: c.ID}, maxJobs); err != nil {
-		return err
-	}
-	slices.Reverse(view.Jobs)
-	for _, subject := range []string{c.Confirmation.AgreementNumber, c.ID} {
-		if subject == "" {
-			continue
-		}
-		acts, err := v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: c.ProviderCode, Subject: subject}, maxActs)
-		if err != nil {
-			return err
-		}
-		view.Did = append(view.Did, acts...)
-	}
-	slices.SortStableFunc(view.Did, func(a, b checkout.Act) int { return b.At.Compare(a.At) })
-	return v.show("checkout.html", v.State(c).Words, view)
+	slices.Reverse(jobs)
+	slices.SortStableFunc(acts, func(a, b checkout.Act) int { return b.At.Compare(a.At) })
+	return v.show("checkout.html", v.State(c).Words, checkoutView{Checkout: c, Records: c.Records(v.env), Moments: c.Timeline(moments),
+		Jobs: jobs, Open: c.Status == checkout.SetupRequired && !c.Erased(), Did: acts})
 }
 
 // providers lists the providers.
@@ -122,16 +116,12 @@ func (v *visit) provider() error {
 	case len(list) == 0:
 		return operate.ErrNoProvider
 	}
-	p := list[0]
-	keys, err := v.Store.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	view := providerView{Provider: p, Events: map[label]int{}}
-	view.Keys = slices.DeleteFunc(keys, func(k catalogue.Key) bool { return k.Provider != p.Code })
-	sent, err := v.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: p.Code,
+	p, counts := list[0], map[label]int{}
+	keys, noKeys := v.Store.Keys(ctx)
+	sent, noEvents := v.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobDeliver}, ProviderCode: p.Code,
 		Since: v.Now().AddDate(0, 0, -1)}, maxEvents)
-	if err != nil {
+	acts, noActs := v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: p.Code}, maxActs)
+	if err := errors.Join(noKeys, noEvents, noActs); err != nil {
 		return err
 	}
 	for _, j := range sent {
@@ -139,13 +129,10 @@ func (v *visit) provider() error {
 		if j.State == checkout.JobFailed {
 			state.Words += ": " + j.Failure.Reason
 		}
-		view.Events[state]++
+		counts[state]++
 	}
-	view.Many = len(sent) == maxEvents
-	if view.Did, err = v.Store.Acts(ctx, checkout.ActFilter{ProviderCode: p.Code}, maxActs); err != nil {
-		return err
-	}
-	return v.show("provider.html", p.DisplayName(), view)
+	keys = slices.DeleteFunc(keys, func(k catalogue.Key) bool { return k.Provider != p.Code })
+	return v.show("provider.html", p.DisplayName(), providerView{p, keys, counts, len(sent) == maxEvents, acts})
 }
 
 func (v *visit) link() error { return v.operator.MailLink(v.r.Context(), v.id(), v.SetupLifetime) }

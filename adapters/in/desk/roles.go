@@ -21,11 +21,10 @@ type Roles struct {
 
 // ParseRoles parses a roles file: {"claim": "groups", "agent": ["desk-agents"], "viewer": ["staff"]}.
 func ParseRoles(data []byte) (Roles, error) {
-	var file rolesWire
-	if err := json.Unmarshal(data, &file, json.RejectUnknownMembers(true)); err != nil {
+	var r Roles
+	if err := json.Unmarshal(data, &r, json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(true)); err != nil {
 		return Roles{}, err
 	}
-	r := Roles(file)
 	switch groups := append(slices.Clone(r.Agent), r.Viewer...); {
 	case r.Claim == "":
 		return Roles{}, errors.New("claim must name the claim of the ID token that has the groups")

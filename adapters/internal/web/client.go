@@ -29,11 +29,9 @@ func clientIP(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	client := plain(peer.Addr())
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		if !within(client, trusted) {
-			break
-		}
-		if hop = strings.TrimSpace(hop); hop == "" && len(hops) == 1 { // there is no such header
-			break
+		hop = strings.TrimSpace(hop)
+		if !slices.ContainsFunc(trusted, func(n netip.Prefix) bool { return n.Contains(client) }) || hop == "" && len(hops) == 1 {
+			break // the only hop is empty where there is no such header
 		}
 		if client = parseHop(hop); !client.IsValid() {
 			break
@@ -56,7 +54,3 @@ func parseHop(text string) netip.Addr {
 
 // plain normalizes an address: no IPv4 within IPv6, no zone.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
-
-func within(addr netip.Addr, nets []netip.Prefix) bool {
-	return slices.ContainsFunc(nets, func(n netip.Prefix) bool { return n.Contains(addr) })
-}

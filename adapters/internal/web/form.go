@@ -20,7 +20,8 @@ func (s *Site) Handler(routes map[string]http.HandlerFunc) http.Handler {
 	router := NewRouter()
 	router.NotFoundHandler = http.HandlerFunc(s.NotFound)
 	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.NotAllowed(w, r, router.Allowed(r))
+		w.Header().Set("Allow", router.Allowed(r))
+		s.problem(w, r, http.StatusMethodNotAllowed)
 	})
 	for route, h := range routes {
 		router.On(route, h)
@@ -49,7 +50,7 @@ func (s *Site) allow(w http.ResponseWriter, r *http.Request, l *Limiter, name st
 	wait, ok := l.Allow(name)
 	if !ok {
 		SetRetryAfter(w.Header(), wait)
-		s.problem(w, r, http.StatusTooManyRequests, "")
+		s.problem(w, r, http.StatusTooManyRequests)
 	}
 	return ok
 }
@@ -69,23 +70,22 @@ func One(values url.Values, name string) string {
 func (s *Site) ReadForm(w http.ResponseWriter, r *http.Request) (form url.Values, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	media, _, faulty := mime.ParseMediaType(strings.Join(r.Header.Values("Content-Type"), ", "))
-	tooLarge, status := (*http.MaxBytesError)(nil), http.StatusOK
+	if err == nil {
+		form, err = url.ParseQuery(string(body))
+	}
+	status := http.StatusOK
 	switch {
 	case s.crossSite(r):
 		status = http.StatusForbidden
 	case faulty != nil, media != "application/x-www-form-urlencoded":
 		status = http.StatusUnsupportedMediaType
-	case errors.As(err, &tooLarge):
+	case errors.As(err, new(*http.MaxBytesError)):
 		status = http.StatusRequestEntityTooLarge
 	case err != nil:
 		status = http.StatusBadRequest
-	default:
-		if form, err = url.ParseQuery(string(body)); err != nil {
-			status = http.StatusBadRequest
-		}
 	}
 	if status != http.StatusOK {
-		s.problem(w, r, status, "")
+		s.problem(w, r, status)
 		return nil, false
 	}
 	return form, true

@@ -3,17 +3,13 @@ package web
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // problem is the text of an error page for the payer.
-type problem struct {
-	Title string
-	Text  string
-}
+type problem struct{ Title, Text string }
 
 // problems has an error page for every status that has no page of its own.
 var problems = map[int]problem{
@@ -56,42 +52,28 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if refusal.Code == checkout.CodeBusy {
 		SetRetryAfter(w.Header(), BusyFor)
 	}
-	s.problem(w, r, PageStatus(refusal.Code), "")
+	s.problem(w, r, PageStatus(refusal.Code))
 }
 
 // Broken answers 500. It is the failed handler of Wrap.
 func (s *Site) Broken(w http.ResponseWriter, r *http.Request) {
-	s.problem(w, r, http.StatusInternalServerError, RequestID(r.Context()))
+	s.problem(w, r, http.StatusInternalServerError)
 }
 
 // NotFound answers with the one page for every unknown address and token.
-func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) {
-	s.problem(w, r, http.StatusNotFound, "")
-}
+func (s *Site) NotFound(w http.ResponseWriter, r *http.Request) { s.problem(w, r, http.StatusNotFound) }
 
-// NotAllowed answers a request for a page by a method that it does not take, and names the methods that it takes.
-func (s *Site) NotAllowed(w http.ResponseWriter, r *http.Request, allowed string) {
-	w.Header().Set("Allow", allowed)
-	s.problem(w, r, http.StatusMethodNotAllowed, "")
-}
-
-// retryable is the statuses after which a request for the same page may succeed.
-var retryable = []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
-
-// problem answers with the error page for a status. The reference is for a payer to quote. After a GET the page has a
-// link to retry it: an empty link, which does not repeat the token of the address.
-func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, reference string) {
+// problem answers with the error page for a status: after a failure with a reference for a payer to quote, and with a link to retry a GET
+// that may succeed later. The link is empty, and does not repeat the token of the address.
+func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int) {
+	reference, reads := "", r.Method == http.MethodGet || r.Method == http.MethodHead
+	if status == http.StatusInternalServerError {
+		reference = RequestID(r.Context())
+	}
 	p := problems[status]
-	s.Show(w, r, "error.html", View{
-		Status: status,
-		Title:  p.Title,
-		Data: struct {
-			problem
-			Reference string
-			Again     bool
-		}{p, reference, reads(r) && slices.Contains(retryable, status)},
-	})
+	s.Show(w, r, "error.html", View{Status: status, Title: p.Title, Data: struct {
+		problem
+		Reference string
+		Again     bool
+	}{p, reference, reads && (status == http.StatusTooManyRequests || status >= http.StatusInternalServerError)}})
 }
-
-// reads reports whether a request changes nothing.
-func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }

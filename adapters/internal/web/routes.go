@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 
 // other replaces every method and route that is not known.
 const other = "other"
+
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"}
 
 // Router routes requests by method and path, and records the route of each.
 type Router struct{ *mux.Router }
@@ -50,9 +53,7 @@ func (r Router) On(route string, h http.Handler) {
 // route.
 func (r Router) Allowed(req *http.Request) string {
 	var allowed []string
-	for _, method := range []string{
-		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-	} {
+	for _, method := range methods {
 		probe := *req
 		probe.Method = method
 		var match mux.RouteMatch
@@ -66,11 +67,9 @@ func (r Router) Allowed(req *http.Request) string {
 
 // observe reports an answer to Options.Observe.
 func (o Options) observe(r *http.Request, a *answer, took time.Duration) {
-	method := other
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
-		http.MethodConnect, http.MethodOptions, http.MethodTrace:
-		method = r.Method
+	method := r.Method
+	if !slices.Contains(methods, method) {
+		method = other
 	}
 	o.Observe(Answered{Method: method, Route: cmp.Or(RequestOf(r.Context()).Route, other), Status: a.sent(), Took: took})
 }

@@ -73,8 +73,8 @@ func NewSite(o Options, c SiteConfig) *Site {
 		assets: map[string]asset{}, pages: map[string]*template.Template{}}
 	s.addAssets(shared)
 	s.addAssets(c.Files)
-	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "words": words, "prose": Prose,
-		"isolate": Isolate, "name": Name, "contact": Contact})
+	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "prose": Prose,
+		"words": func(list []string) string { return strings.Join(list, " ") }, "isolate": Isolate, "name": Name, "contact": Contact})
 	template.Must(layout.ParseFS(shared, "layout.html"))
 	template.Must(layout.New("parts").Parse(AgreementTemplate))
 	s.addPages(layout, shared)
@@ -117,9 +117,6 @@ func (s *Site) Redirect(w http.ResponseWriter, r *http.Request, url string) {
 	SetPageHeaders(w.Header(), View{}.policy())
 	http.Redirect(w, r, url, http.StatusSeeOther)
 }
-
-// words joins a list into the value of one attribute.
-func words(list []string) string { return strings.Join(list, " ") }
 
 // must panics on an error. It is for the embedded files, which are part of the program.
 func must[T any](v T, err error) T {

@@ -63,11 +63,7 @@ func (o Options) Complete() Options {
 
 // BasePath returns the path of a base URL: "/pay" of https://example.nz/pay, "" of https://example.nz.
 func BasePath(baseURL string) string {
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(u.Path, "/")
+	return strings.TrimRight(must(url.Parse(baseURL)).Path, "/")
 }
 
 // Request has the facts about a request that Wrap serves, for its answer, the access log and Options.Observe. Only the
@@ -82,14 +78,6 @@ type Request struct {
 	Code     string          // of an answer of the API that is no success
 	Order    string          // the provider's id of the order that it is about, once it is known
 	Checkout string          // the id of the checkout that it is about, once it is known
-}
-
-// code returns the code of the refusal with which the request is answered, or "".
-func (r *Request) code() string {
-	if r.Refused != nil {
-		return string(r.Refused.Code)
-	}
-	return r.Code
 }
 
 type requestKey struct{}
@@ -189,7 +177,6 @@ func (o Options) setHeaders(h http.Header, r *http.Request) {
 // answerPanic answers for a handler that panicked with v. The client sees only the request id.
 func (o Options) answerPanic(a *answer, r *http.Request, v any, failed http.HandlerFunc) {
 	if v == http.ErrAbortHandler {
-		a.lost = true
 		panic(v) // a handler's way to close the connection, not a fault
 	}
 	o.Log.ErrorContext(r.Context(), "panic",
@@ -260,16 +247,14 @@ func logRequest(o Options, r *http.Request, a *answer, took time.Duration) {
 		slog.Float64("duration_ms", float64(took.Microseconds())/1000),
 	}
 	line = append(line, About(checkout.About{CheckoutID: info.Checkout, OrderID: info.Order, ProviderCode: info.Provider})...)
-	if code := info.code(); code != "" {
-		line = append(line, slog.String("error_code", code))
-	}
+	code, fields := info.Code, ""
 	if info.Refused != nil {
-		if fields := info.Refused.Fields(); fields != "" {
-			line = append(line, slog.String("error_fields", fields))
-		}
+		code, fields = string(info.Refused.Code), info.Refused.Fields()
 	}
-	if info.KeyID != "" {
-		line = append(line, slog.String("key_id", info.KeyID))
+	for _, named := range [][2]string{{"error_code", code}, {"error_fields", fields}, {"key_id", info.KeyID}} {
+		if named[1] != "" {
+			line = append(line, slog.String(named[0], named[1]))
+		}
 	}
 	switch a.sent() {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -290,8 +275,7 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 // answer records the status that was sent.
 type answer struct {
 	http.ResponseWriter
-	status int  // 0 until the answer begins
-	lost   bool // the connection is closed instead
+	status int // 0 until the answer begins
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -311,10 +295,5 @@ func (a *answer) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the server's own writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// sent returns the status that the client sees: a handler that writes nothing answers 200. It is 0 if the client sees no answer.
-func (a *answer) sent() int {
-	if a.status == 0 && !a.lost {
-		return http.StatusOK
-	}
-	return a.status
-}
+// sent returns the status that the client sees: a handler that writes nothing answers 200.
+func (a *answer) sent() int { return cmp.Or(a.status, http.StatusOK) }
