@@ -82,10 +82,7 @@ func WithoutText(err error) error {
 	if at, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("field %s is no %s", at.Field, at.Type)
 	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("syntax error at byte %d", syntax.Offset)
-	}
-	return errors.New("it does not have the right shape")
+	return errors.New("it is not JSON of the right shape")
 }
 
 var word = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,100}$`)
@@ -132,9 +129,6 @@ func Pause(ctx context.Context, d time.Duration) bool {
 // Jitter returns from half of d to the whole of it, so that processes which failed together do not come back together.
 func Jitter(random io.Reader, d time.Duration) time.Duration {
 	var entropy [8]byte
-	if d <= 0 {
-		return 0
-	}
 	if _, err := io.ReadFull(random, entropy[:]); err != nil {
 		return d
 	}

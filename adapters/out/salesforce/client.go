@@ -87,9 +87,7 @@ func (c *CRM) probe() {
 func (c *CRM) send(ctx context.Context, method, path string, body any) (data []byte, err error) {
 	var sent []byte
 	if body != nil {
-		if sent, err = json.Marshal(body); err != nil {
-			return nil, outbound.WithoutText(err)
-		}
+		sent, _ = json.Marshal(body) // texts, numbers and bytes
 	}
 	var token accessToken
 	for again := false; ; again = true {

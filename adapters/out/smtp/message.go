@@ -73,12 +73,9 @@ const maxEncoded = 39
 func encodedWords(text string) string {
 	var words []string
 	for text = strings.ToValidUTF8(text, "\uFFFD"); text != ""; {
-		n := 0
-		for i, r := range text {
-			if i+utf8.RuneLen(r) > maxEncoded {
-				break
-			}
-			n = i + utf8.RuneLen(r)
+		n := min(len(text), maxEncoded)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
 		}
 		words = append(words, "=?UTF-8?B?"+base64.StdEncoding.EncodeToString([]byte(text[:n]))+"?=")
 		text = text[n:]
@@ -112,24 +109,6 @@ func (n *Notifier) redactor(address string) func(text string) string {
 	return func(text string) string { return secret.ReplaceAllLiteralString(text, "…") }
 }
 
-// said returns what an error says in one line, or why ctx has ended, and the code of an answer of the server; 0 for another error.
-func said(ctx context.Context, err error) (text string, code int) {
-	text = err.Error()
-	if answer, ok := errors.AsType[*textproto.Error](err); ok {
-		text, code = fmt.Sprintf("%d %s", answer.Code, answer.Msg), answer.Code
-	}
-	if ctx.Err() != nil {
-		text = ctx.Err().Error()
-	}
-	return oneLine(text), code
-}
-
-// unreachable is the error of a step that fails whatever the notice is.
-func unreachable(ctx context.Context, redact func(string) string, step string, err error) error {
-	text, _ := said(ctx, err)
-	return fmt.Errorf("%s: %s: %w", step, redact(text), ports.ErrBusy)
-}
-
 // Answers that refuse a mailbox for good (RFC 3463). Any other refusal is the operator's to mend: a limit of the day, a name in EHLO,
 // relaying, a list of senders. badMailbox is of any command. 5.1.7 and 5.1.8 are about the sender. noMailbox has also the codes that
 // a server without enhanced codes has for a recipient (RFC 5321).
@@ -138,11 +117,20 @@ var (
 	noMailbox  = regexp.MustCompile(badMailbox.String() + `|^55[013][ -]($|[^5]|5($|[^.]))`)
 )
 
-// refused is the error of a step that concerns the notice: a *checkout.NoticeRefusal where the server refuses the mailbox for good.
-func refused(ctx context.Context, redact func(string) string, step string, final *regexp.Regexp, err error) error {
-	text, code := said(ctx, err)
-	text = redact(text)
-	if code >= 500 && final.MatchString(text) {
+// failure is the error of a step. Without a pattern the step fails whatever the notice is; with the pattern of a final answer the step
+// concerns the notice, and the error is a *checkout.NoticeRefusal where the server refuses the mailbox for good.
+func failure(ctx context.Context, redact func(string) string, step string, final *regexp.Regexp, err error) error {
+	text := err.Error()
+	if answer, ok := errors.AsType[*textproto.Error](err); ok {
+		text = fmt.Sprintf("%d %s", answer.Code, answer.Msg)
+	}
+	if ctx.Err() != nil {
+		text = ctx.Err().Error()
+	}
+	switch text = redact(oneLine(text)); {
+	case final == nil:
+		return fmt.Errorf("%s: %s: %w", step, text, ports.ErrBusy)
+	case final.MatchString(text):
 		return &checkout.NoticeRefusal{Answer: strings.TrimSpace(text)}
 	}
 	return fmt.Errorf("%s: %s", step, text)

@@ -8,29 +8,17 @@
 //	})
 //	svc, err := service.New(service.Config{…, Notifier: notifier})
 //
-// The program takes the same from serve --smtp and --mail-from, and from PROVIDER_CHECKOUT_SMTP_USER and
-// PROVIDER_CHECKOUT_SMTP_PASSWORD, or from the files that the names with _FILE name. Without --smtp payers are sent nothing.
-//
 // # How it is sent
 //
 // The URL names the server: smtp:// upgrades the connection with STARTTLS, and a server without it gets nothing; smtps:// begins
-// with TLS. The certificate must be valid for the host, by the roots of the machine (SSL_CERT_FILE adds one's own). Only to a
-// server on loopback does smtp:// go without TLS. The port is 587, or 465 for smtps://, unless the URL has another. A user and a
-// password are sent by AUTH PLAIN or LOGIN; without a user there is no AUTH.
+// with TLS. The certificate must be valid for the host, by the roots of the machine. Only to a server on loopback does smtp:// go
+// without TLS. The port is 587, or 465 for smtps://, unless the URL has another. A user and a password are sent by AUTH PLAIN or LOGIN.
 //
-// Every step has a time-out of its own. A message is sent again after a failure: at once no more than every minute while the server
-// cannot be reached or refuses the user or the sender, which uses up no attempts; and nine times in 24 hours while the server
-// refuses the recipient or the message for now (4xx), or for a reason that is not the recipient's mailbox, which its operator or
-// ours can mend. A 5xx about the mailbox (5.1.x, 5.2.x; or 550, 551 or 553 to RCPT) is final. Every attempt has Message-ID, <ntc_…@domain of From>, so that a copy that was sent because an answer was lost is known for one.
-//
-// # Proof
-//
-// The store keeps for each notice when the server took it over, the Message-ID and the server's answer, which names the message
-// in the server's own log. That is the proof of sending, not of delivery: a mailbox that does not exist may answer days
-// later, with a message to From. `export` has it as kind notice, without an address, and an erasure takes the answer.
-//
-// For mailboxes to take the messages, the domain of From needs SPF, DKIM and DMARC records that allow this server. It signs;
-// this package does not.
+// Every step has a time-out of its own. The error of a server that cannot be reached, or that refuses the user or the sender, wraps
+// [ports.ErrBusy]. A 5xx about the mailbox (5.1.x, 5.2.x; or 550, 551 or 553 to RCPT) is a [checkout.NoticeRefusal], and final. Any other
+// refusal is one that the server's operator or ours can mend. Every attempt has the Message-ID <ntc_…@domain of From>, so that a copy
+// that was sent because an answer was lost is known for one. The receipt is the Message-ID and the server's answer: the proof of
+// sending, not of delivery.
 package smtp
 
 import (
@@ -44,6 +32,7 @@ import (
 	netmail "net/mail"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -154,23 +143,23 @@ func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (rec
 	}
 	server, closeConn, err := n.connect(ctx, notice.To.Email)
 	if err != nil {
-		return "", unreachable(ctx, redact, "reach the mail server", err)
+		return "", failure(ctx, redact, "reach the mail server", nil, err)
 	}
 	defer closeConn()
-	defer n.quit(server)
+	defer n.command(server, min(n.step, quitTimeout), server.Quit)
 	if takes, _ := server.Extension("SMTPUTF8"); !takes && !ascii(notice.To.Email) {
 		return "", &checkout.NoticeRefusal{Answer: "the mailbox has letters that are not ASCII, and the mail server takes none (SMTPUTF8)"}
 	}
-	if err := n.command(server, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
-		return "", unreachable(ctx, redact, "name the sender", err)
+	if err := n.command(server, n.step, func() error { return server.Mail(envelope(n.from.Address)) }); err != nil {
+		return "", failure(ctx, redact, "name the sender", nil, err)
 	}
-	if err := n.command(server, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
-		return "", refused(ctx, redact, "name the recipient", noMailbox, err)
+	if err := n.command(server, n.step, func() error { return server.Rcpt(envelope(notice.To.Email)) }); err != nil {
+		return "", failure(ctx, redact, "name the recipient", noMailbox, err)
 	}
 	var answer string
-	err = n.command(server, func() error { answer, err = hand(server, message); return err })
+	err = n.command(server, n.step, func() error { answer, err = hand(server, message); return err })
 	if err != nil {
-		return "", refused(ctx, redact, "hand over the message", badMailbox, err)
+		return "", failure(ctx, redact, "hand over the message", badMailbox, err)
 	}
 	return n.messageID(notice.ID) + " " + redact(oneLine("250 "+answer)), nil
 }
@@ -178,16 +167,9 @@ func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (rec
 // quitTimeout bounds the wait for the answer to QUIT. What was taken over is on record only after it.
 const quitTimeout = time.Second
 
-// quit takes leave. The connection is closed after it in any case.
-func (n *Notifier) quit(server *client.Client) {
-	if server.UpdateDeadline(min(n.step, quitTimeout)) == nil {
-		_ = server.Quit()
-	}
-}
-
-// command makes one step within its time-out.
-func (n *Notifier) command(server *client.Client, step func() error) error {
-	if err := server.UpdateDeadline(n.step); err != nil {
+// command makes one step within a time-out.
+func (n *Notifier) command(server *client.Client, timeout time.Duration, step func() error) error {
+	if err := server.UpdateDeadline(timeout); err != nil {
 		return err
 	}
 	return step()
@@ -256,16 +238,15 @@ func (n *Notifier) authenticate(server *client.Client) error {
 		return nil
 	}
 	_, offered := server.Extension("AUTH")
-	methods := strings.Fields(offered)
-	for _, method := range methods {
-		switch strings.ToUpper(method) {
-		case "PLAIN":
-			return n.command(server, func() error { return server.Auth(client.PlainAuth("", n.user, n.password, n.host, n.plain)) })
-		case "LOGIN":
-			return n.command(server, func() error { return server.Auth(client.LoginAuth(n.user, n.password, n.host, n.plain)) })
+	methods := strings.Fields(strings.ToUpper(offered))
+	auth := client.PlainAuth("", n.user, n.password, n.host, n.plain)
+	if !slices.Contains(methods, "PLAIN") {
+		auth = client.LoginAuth(n.user, n.password, n.host, n.plain)
+		if !slices.Contains(methods, "LOGIN") {
+			return fmt.Errorf("the mail server takes a user by %q, and neither by PLAIN nor by LOGIN", methods)
 		}
 	}
-	return fmt.Errorf("the mail server takes a user by %q, and neither by PLAIN nor by LOGIN", methods)
+	return n.command(server, n.step, func() error { return server.Auth(auth) })
 }
 
 // boundedConn is a connection that ends where a server has said more than a mail server does.
@@ -274,5 +255,4 @@ type boundedConn struct {
 	answers io.Reader
 }
 
-// Read implements [net.Conn].
 func (c boundedConn) Read(into []byte) (int, error) { return c.answers.Read(into) }
