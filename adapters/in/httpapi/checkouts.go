@@ -11,12 +11,12 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func (a *api) about(r *http.Request) (answer, error) {
-	return answer{status: http.StatusOK, body: toAboutWire(a.app.Readiness(r.Context()))}, nil
+func (a *api) about(r *http.Request) (any, error) {
+	return toAboutWire(a.app.Readiness(r.Context())), nil
 }
 
-func (a *api) environment(r *http.Request) (answer, error) {
-	return answer{status: http.StatusOK, body: toEnvironmentWire(a.app.Readiness(r.Context()))}, nil
+func (a *api) environment(r *http.Request) (any, error) {
+	return toEnvironmentWire(a.app.Readiness(r.Context())), nil
 }
 
 // checkoutID returns the id in the path of a call, and notes it for the log if it can be one.
@@ -41,55 +41,41 @@ func command[T any](a *api, r *http.Request, caller service.Caller, convert func
 	return cmd, err
 }
 
-func (a *api) create(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) create(r *http.Request, caller service.Caller) (any, error) {
 	cmd, err := command(a, r, caller, func(body strictjson.Value) (checkout.Create, error) { return toCreate(body, r.Header) })
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	request := web.RequestOf(r.Context())
 	cmd.RequestID, request.Order = request.ID, cmd.OrderID.Value
 	opened, err := a.app.Create(r.Context(), caller, cmd)
-	if err != nil {
-		return answer{}, err
+	if err == nil {
+		request.Checkout = opened.Checkout.ID
 	}
-	request.Checkout = opened.Checkout.ID
-	got := answer{status: http.StatusOK, body: toOpenedWire(opened, a.now())}
-	if !opened.Replay {
-		got.status, got.location = http.StatusCreated, checkoutsPath+"/"+opened.Checkout.ID
-	}
-	return got, nil
+	return toOpenedWire(opened, a.now()), err
 }
 
-func (a *api) checkout(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) checkout(r *http.Request, caller service.Caller) (any, error) {
 	c, err := a.app.Checkout(r.Context(), caller, checkoutID(r))
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, body: toCheckoutWire(c, a.app.Environment(), a.now())}, nil
+	return toCheckoutWire(c, a.app.Environment(), a.now()), err
 }
 
-func (a *api) confirm(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) confirm(r *http.Request, caller service.Caller) (any, error) {
 	cmd, err := command(a, r, caller, toConfirm)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
 	confirmed, err := a.app.Confirm(r.Context(), caller, mux.Vars(r)["checkoutId"], cmd)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, body: toConfirmedWire(confirmed)}, nil
+	return toConfirmedWire(confirmed), err
 }
 
-func (a *api) cancel(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) cancel(r *http.Request, caller service.Caller) (any, error) {
 	cmd, err := command(a, r, caller, toCancel)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	cmd.RequestID = web.RequestID(r.Context())
 	c, err := a.app.Cancel(r.Context(), caller, mux.Vars(r)["checkoutId"], cmd)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusOK, body: toCancelledWire(c)}, nil
+	return toCancelledWire(c), err
 }

@@ -80,11 +80,8 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	info.Refused, _ = errors.AsType[*checkout.Error](err)
 	if !ok {
 		level := slog.LevelError
-		switch {
-		case r.Context().Err() != nil:
+		if r.Context().Err() != nil {
 			level = slog.LevelInfo // the client hung up, which ended what it asked for
-		case p.retryAfter > 0:
-			level = slog.LevelWarn
 		}
 		a.log.Log(r.Context(), level, "request failed", slog.String("error", err.Error()))
 	}

@@ -119,9 +119,9 @@ func (a *api) routes() web.Router {
 
 // unrouted refuses a request for an unknown path or method. It authenticates nobody: the log names the id of the key alone.
 func (a *api) unrouted(refusal func(*http.Request) error) http.Handler {
-	return a.serve(func(r *http.Request) (answer, error) {
+	return a.serve(func(r *http.Request) (any, error) {
 		_, _ = bearerKey(r)
-		return answer{}, refusal(r)
+		return nil, refusal(r)
 	})
 }
 
@@ -139,39 +139,32 @@ func mounted(mount map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// answer is the answer of a handler that does not refuse.
-type answer struct {
-	status   int
-	location string // path of what was created; "" where nothing was
-	body     any
-}
-
 // serve answers with what h returns: every answer of the API, good or bad, is written here.
-func (a *api) serve(h func(*http.Request) (answer, error)) http.Handler {
+func (a *api) serve(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		got, err := h(r)
+		body, err := h(r)
 		if err != nil {
 			a.refuse(w, r, err)
 			return
 		}
-		if got.location != "" {
-			w.Header().Set("Location", a.base+got.location)
+		status := http.StatusOK
+		if opened, ok := body.(openedWire); ok && !opened.IdempotentReplay {
+			status = http.StatusCreated
+			w.Header().Set("Location", a.base+checkoutsPath+"/"+opened.Checkout.ID)
 		}
-		web.WriteJSON(w, got.status, got.body)
+		web.WriteJSON(w, status, body)
 	})
 }
 
 // known serves h to callers who are known and do not call too often.
-func (a *api) known(h func(*http.Request, service.Caller) (answer, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.serve(func(r *http.Request) (answer, error) {
-			caller, err := a.authenticate(r)
-			if err != nil {
-				return answer{}, err
-			}
-			return h(r, caller)
-		}).ServeHTTP(w, r)
+func (a *api) known(h func(*http.Request, service.Caller) (any, error)) http.Handler {
+	return a.serve(func(r *http.Request) (any, error) {
+		caller, err := a.authenticate(r)
+		if err != nil {
+			return nil, err
+		}
+		return h(r, caller)
 	})
 }
 
@@ -183,20 +176,19 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	if err == nil {
 		caller, err = a.app.Authenticate(r.Context(), key)
 	}
-	switch {
-	case checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey):
+	if checkout.Refused(err, checkout.CodeMissingAPIKey, checkout.CodeInvalidAPIKey) {
 		if wait, ok := a.perSource.Allow(web.ClientNet(r.Context())); !ok {
-			return service.Caller{}, rateLimited(wait)
+			err = rateLimited(wait)
 		}
-		return service.Caller{}, err
-	case err != nil:
-		return service.Caller{}, err
+	}
+	if err != nil {
+		return caller, err
 	}
 	web.RequestOf(r.Context()).Provider = caller.ProviderCode
 	name := caller.ProviderCode + " " + caller.KeyID
 	a.perKey.SetRate(name, float64(a.app.RateLimit(r.Context(), caller)))
 	if wait, ok := a.perKey.Allow(name); !ok {
-		return service.Caller{}, rateLimited(wait)
+		return caller, rateLimited(wait)
 	}
 	return caller, nil
 }

@@ -10,23 +10,18 @@ import (
 )
 
 // events answers with a page of the provider's events.
-func (a *api) events(r *http.Request, caller service.Caller) (answer, error) {
+func (a *api) events(r *http.Request, caller service.Caller) (any, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return answer{}, checkout.Malformed("the query is not well-formed; write %25 for a % and %3B for a semicolon")
+		return nil, checkout.Malformed("the query is not well-formed; write %25 for a % and %3B for a semicolon")
 	}
-	list := toList(query)
-	page, err := a.app.Events(r.Context(), caller, list)
-	return answer{status: http.StatusOK, body: toEventsWire(page, list.After.Value)}, err
-}
-
-// toList reads the parameters of a list.
-func toList(query url.Values) checkout.List {
-	return checkout.List{
+	list := checkout.List{
 		After:   parameter(query, checkout.FieldAfter, func(text string) (checkout.Cursor, error) { return checkout.Cursor(text), nil }),
 		Limit:   parameter(query, checkout.FieldLimit, limit),
 		OrderID: parameter(query, checkout.FieldOfOrder, func(text string) (string, error) { return text, nil }),
 	}
+	page, err := a.app.Events(r.Context(), caller, list)
+	return toEventsWire(page, list.After.Value), err
 }
 
 // parameter returns a parameter as convert reads it. An empty parameter counts as absent.
