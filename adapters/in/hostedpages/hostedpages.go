@@ -68,7 +68,7 @@ func New(s *service.Service, o Options) http.Handler {
 		"POST " + setupPath:             p.sent(p.begin),
 		"GET " + returnPath:             p.returned,
 		"GET " + legalPath:              p.opened(p.legal),
-		"GET " + agreementPath:          p.opened(p.agreed(p.agreement)),
+		"GET " + agreementPath:          p.opened(p.agreement),
 		"POST " + linkPath:              p.sent(p.mailLink),
 		"GET " + noticePath:             p.privacy,
 		"GET " + assetsPath + "{asset}": p.asset,
@@ -78,12 +78,10 @@ func New(s *service.Service, o Options) http.Handler {
 // opened returns the handler of a page that the token of the address opens, if what it opens shows a plan.
 func (p *pages) opened(show func(http.ResponseWriter, *http.Request, content)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		token, ok := p.token(w, r, r.URL.Query())
-		if !ok {
-			return
-		}
-		if c, ok := p.load(w, r, token); ok {
-			show(w, r, c)
+		if token, ok := p.token(w, r, r.URL.Query()); ok {
+			if c, ok := p.load(w, r, token); ok {
+				show(w, r, c)
+			}
 		}
 	}
 }
@@ -112,25 +110,23 @@ func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.Setu
 	}
 	web.RequestOf(r.Context()).Provider = setup.Provider.Code
 	c = p.content(setup)
+	var name, title string
 	switch setup.State {
 	case checkout.PageCancelled:
-		p.gone(w, r, "cancelled.html", p.view(c, "This payment plan was cancelled"))
+		name, title = "cancelled.html", "This payment plan was cancelled"
 	case checkout.PageExpired:
-		p.gone(w, r, "expired.html", p.view(c, "This link has expired"))
+		name, title = "expired.html", "This link has expired"
 	case checkout.PageEnded:
-		p.gone(w, r, "over.html", p.view(c, "This page has ended"))
+		name, title = "over.html", "This page has ended"
 	case checkout.PageNotEnabled:
-		p.gone(w, r, "notenabled.html", p.view(c, "This page is not available"))
+		name, title = "notenabled.html", "This page is not available"
 	default:
 		return c, true
 	}
-	return c, false
-}
-
-// gone shows a page with the reason why there is no plan to show.
-func (p *pages) gone(w http.ResponseWriter, r *http.Request, name string, v web.View) {
+	v := p.view(c, title)
 	v.Status = http.StatusGone
 	p.site.Show(w, r, name, v)
+	return c, false
 }
 
 // returned shows a payer who comes back from the processor what that led to. Once it is done the setup page shows it too.
@@ -154,21 +150,14 @@ func (p *pages) legal(w http.ResponseWriter, r *http.Request, c content) {
 	p.site.Show(w, r, "legal.html", p.view(c, c.LegalTitle()))
 }
 
-// agreed returns the handler of a part of the payer's page. Before there is an agreement it leads back to the setup page.
-func (p *pages) agreed(show func(http.ResponseWriter, *http.Request, content, agreement.Agreement)) func(http.ResponseWriter,
-	*http.Request, content) {
-	return func(w http.ResponseWriter, r *http.Request, c content) {
-		if c.Agreement == nil {
-			p.site.Redirect(w, r, c.SetupURL)
-			return
-		}
-		show(w, r, c, *c.Agreement)
+// agreement shows the payer's agreement, to be read and printed. Before there is one it leads back to the setup page.
+func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content) {
+	a := c.Agreement
+	if a == nil {
+		p.site.Redirect(w, r, c.SetupURL)
+		return
 	}
-}
-
-// agreement shows the payer's agreement, to be read and printed.
-func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content, a agreement.Agreement) {
-	text, err := web.ViewAgreement(a, p.service.Zone())
+	text, err := web.ViewAgreement(*a, p.service.Zone())
 	if err != nil {
 		p.site.Fail(w, r, err)
 		return
@@ -208,12 +197,10 @@ func (privacyView) Version() string { return noticeVersion.Long() }
 // sent returns the handler of a form whose body has the token.
 func (p *pages) sent(take func(w http.ResponseWriter, r *http.Request, form url.Values, token string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		form, ok := p.site.ReadForm(w, r)
-		if !ok {
-			return
-		}
-		if token, ok := p.token(w, r, form); ok {
-			take(w, r, form, token)
+		if form, ok := p.site.ReadForm(w, r); ok {
+			if token, ok := p.token(w, r, form); ok {
+				take(w, r, form, token)
+			}
 		}
 	}
 }
@@ -221,12 +208,12 @@ func (p *pages) sent(take func(w http.ResponseWriter, r *http.Request, form url.
 // begin starts the bank setup and sends the payer to the processor.
 func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, token string) {
 	next, err := p.service.BeginSetup(r.Context(), token, p.acceptance(r, form))
-	switch {
-	case err == nil:
+	if err == nil {
 		p.site.Redirect(w, r, next)
 		return
-	case !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeCancelled, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged,
-		checkout.CodeBusy):
+	}
+	if !checkout.Refused(err, checkout.CodeLinkExpired, checkout.CodeCancelled, checkout.CodeProviderNotEnabled, checkout.CodeTermsChanged,
+		checkout.CodeBusy) {
 		p.site.Fail(w, r, err)
 		return
 	}
@@ -262,35 +249,32 @@ func (p *pages) mailLink(w http.ResponseWriter, r *http.Request, _ url.Values, t
 }
 
 // acceptance reads a form of the setup page. A terms field that is missing or given twice matches no terms.
-func (p *pages) acceptance(r *http.Request, form url.Values) (a checkout.Acceptance) {
+func (p *pages) acceptance(r *http.Request, form url.Values) checkout.Acceptance {
+	a := checkout.Acceptance{Page: p.site.Path(setupPath), TermsID: strings.Join(form["terms"], " ")}
 	if address := web.RequestOf(r.Context()).Client; address.IsValid() {
 		a.From = address.String()
 	}
-	a.Page = p.site.Path(setupPath)
-	a.TermsID = strings.Join(form["terms"], " ")
 	return a
 }
 
 // setup shows the setup page.
 func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
+	v := p.view(c, "Set up your direct debit")
+	name := "open.html"
 	switch {
 	case c.State == checkout.PageSettling:
-		p.site.Show(w, r, "settling.html", p.view(c, "Your direct debit is being set up"))
-	case c.Done():
-		name, title := "done.html", "Bank details saved: one step left"
-		switch {
-		case c.Checkout.Withdrawn():
-			name, title = "withdrawn.html", "Your agreement was withdrawn"
-		case c.Confirmed():
-			name, title = "payer.html", "Your payment plan"
-		}
-		v := p.view(c, title)
-		v.Notify = c.Provider.EnrolmentOrigins
-		p.site.Show(w, r, name, v)
+		name, v.Title = "settling.html", "Your direct debit is being set up"
+	case !c.Done():
+		v.FormsTo, v.Status = p.service.PageOrigins(), cmp.Or(c.Notice.Status, http.StatusOK)
+	case c.Checkout.Withdrawn():
+		name, v.Title = "withdrawn.html", "Your agreement was withdrawn"
+	case c.Confirmed():
+		name, v.Title = "payer.html", "Your payment plan"
 	default:
-		v := p.view(c, "Set up your direct debit")
-		v.FormsTo = p.service.PageOrigins()
-		v.Status = cmp.Or(c.Notice.Status, http.StatusOK)
-		p.site.Show(w, r, "open.html", v)
+		name, v.Title = "done.html", "Bank details saved: one step left"
 	}
+	if c.Done() {
+		v.Notify = c.Provider.EnrolmentOrigins
+	}
+	p.site.Show(w, r, name, v)
 }
