@@ -186,8 +186,7 @@ func (a *api) authenticate(r *http.Request) (service.Caller, error) {
 	}
 	web.RequestOf(r.Context()).Provider = caller.ProviderCode
 	name := caller.ProviderCode + " " + caller.KeyID
-	a.perKey.SetRate(name, float64(a.app.RateLimit(r.Context(), caller)))
-	if wait, ok := a.perKey.Allow(name); !ok {
+	if wait, ok := a.perKey.AllowAt(name, float64(a.app.RateLimit(r.Context(), caller))); !ok {
 		return caller, rateLimited(wait)
 	}
 	return caller, nil
