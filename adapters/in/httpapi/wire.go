@@ -25,11 +25,7 @@ type openedWire struct {
 		Code    string `json:"provider_code"`
 		OrderID string `json:"provider_order_id"`
 	} `json:"provider"`
-	Records struct {
-		ContactID     string `json:"contact_id"`
-		OpportunityID string `json:"opportunity_id"`
-		DDAID         string `json:"dda_id"`
-	} `json:"records"`
+	Records  recordsWire `json:"records"`
 	Checkout struct {
 		ID                  string          `json:"checkout_id"`
 		Status              checkout.Status `json:"status"`
@@ -44,6 +40,12 @@ type openedWire struct {
 	} `json:"direct_debit"`
 	Plan    planWire    `json:"plan"`
 	Pricing pricingWire `json:"pricing"`
+}
+
+type recordsWire struct {
+	ContactID     string `json:"contact_id"`
+	OpportunityID string `json:"opportunity_id"`
+	DDAID         string `json:"dda_id"`
 }
 
 type planWire struct {
@@ -81,21 +83,14 @@ func toOpenedWire(o service.Opened, now time.Time) openedWire {
 	if o.Replay {
 		w.IdempotencyKey = o.IdempotencyKey
 	}
-	w.Provider.Code = c.ProviderCode
-	w.Provider.OrderID = c.OrderID
-	w.Records.ContactID = o.Records.ContactID
-	w.Records.OpportunityID = o.Records.OpportunityID
-	w.Records.DDAID = o.Records.DDAID
-	w.Checkout.ID = c.ID
-	w.Checkout.Status = c.Status
-	w.Checkout.RequiresDirectDebit = true
-	w.DirectDebit.SetupComplete = c.SetupComplete()
-	w.DirectDebit.DDAID = o.Records.DDAID
-	w.DirectDebit.SetupURL = o.SetupURL
-	w.DirectDebit.Token = o.Token
-	w.DirectDebit.waitWire = toWaitWire(c, now)
+	w.Provider.Code, w.Provider.OrderID = c.ProviderCode, c.OrderID
+	w.Records = recordsWire(o.Records)
+	w.Checkout.ID, w.Checkout.Status, w.Checkout.RequiresDirectDebit = c.ID, c.Status, true
+	w.DirectDebit.SetupComplete, w.DirectDebit.DDAID = c.SetupComplete(), o.Records.DDAID
+	w.DirectDebit.SetupURL, w.DirectDebit.Token, w.DirectDebit.waitWire = o.SetupURL, o.Token, toWaitWire(c, now)
 	w.Plan = toPlanWire(c.Intent.Plan, o.SentFinal)
-	w.Pricing = toPricingWire(c.Intent.Pricing)
+	p := c.Intent.Pricing
+	w.Pricing = pricingWire{dollars(p.Price), dollars(p.Principal), dollars(p.Upfront)}
 	return w
 }
 
@@ -113,10 +108,6 @@ func toPlanWire(p money.Plan, sentFinal bool) planWire {
 		w.Final = &final
 	}
 	return w
-}
-
-func toPricingWire(p money.Pricing) pricingWire {
-	return pricingWire{dollars(p.Price), dollars(p.Principal), dollars(p.Upfront)}
 }
 
 // checkoutWire is the answer to a get (section 2.3).
@@ -142,14 +133,12 @@ type checkoutWire struct {
 
 func toCheckoutWire(c checkout.Checkout, env catalogue.Environment, now time.Time) checkoutWire {
 	w := checkoutWire{Success: true}
-	w.Checkout.ID = c.ID
-	w.Checkout.Status = c.Status
-	w.DirectDebit.SetupComplete = c.SetupComplete()
+	w.Checkout.ID, w.Checkout.Status = c.ID, c.Status
+	w.DirectDebit.SetupComplete, w.DirectDebit.DDAID = c.SetupComplete(), c.Records(env).DDAID
 	w.DirectDebit.BillingRequest = cmp.Or(c.Setup.BillingRequest, checkout.BillingPending)
 	w.DirectDebit.Mandate = c.Setup.Mandate
 	w.DirectDebit.Authorisation = cmp.Or(c.Setup.Authorisation, checkout.CustomerInProgress)
 	w.DirectDebit.Authorised = c.Setup.Authorisation == checkout.Authorised
-	w.DirectDebit.DDAID = c.Records(env).DDAID
 	w.DirectDebit.waitWire = toWaitWire(c, now)
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
@@ -181,13 +170,9 @@ type confirmedWire struct {
 func toConfirmedWire(d service.Confirmed) confirmedWire {
 	c := d.Checkout
 	w := confirmedWire{Success: true, AlreadyConfirmed: d.Already}
-	w.Checkout.Status = c.Status
-	w.Checkout.ID = c.ID
-	w.Enrolment.Status = "complete"
-	w.DirectDebit.SetupComplete = c.SetupComplete()
-	w.DirectDebit.Mandate = c.Setup.Mandate
-	w.Agreement.ID = d.AgreementID
-	w.Agreement.Number = c.Confirmation.AgreementNumber
+	w.Checkout.ID, w.Checkout.Status, w.Enrolment.Status = c.ID, c.Status, "complete"
+	w.DirectDebit.SetupComplete, w.DirectDebit.Mandate = c.SetupComplete(), c.Setup.Mandate
+	w.Agreement.ID, w.Agreement.Number = d.AgreementID, c.Confirmation.AgreementNumber
 	w.Agreement.PDFGenerated = c.Confirmation.PDFGenerated()
 	w.Agreement.WithdrawnAt = withdrawnAt(c)
 	return w
@@ -297,8 +282,7 @@ type faultWire struct {
 
 func toEnvelopeWire(p *problem, base, requestID string) envelopeWire {
 	w := envelopeWire{RequestID: requestID}
-	w.Error.Code = p.code
-	w.Error.Message = p.message
+	w.Error.Code, w.Error.Message = p.code, p.message
 	w.Error.DocURL = base + docsPath + "#error-" + p.code
 	w.Error.Details = []faultWire{} // never null
 	for _, f := range p.faults {
