@@ -68,7 +68,6 @@ type Options struct {
 	Observe        func(web.Answered)
 }
 
-// desk serves the pages.
 type desk struct {
 	Options
 	env   catalogue.Environment

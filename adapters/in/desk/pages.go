@@ -15,7 +15,6 @@ import (
 // The most entries of each list on a page.
 const maxHits, maxJobs, maxEvents, maxActs = 100, 200, 1000, 100
 
-// today shows a line for each trouble.
 func (v *visit) today() error {
 	counts, err := v.Store.Troubles(v.r.Context(), v.Now())
 	if err != nil {
@@ -24,7 +23,6 @@ func (v *visit) today() error {
 	return v.show("today.html", "Today", checkout.Summarise(counts))
 }
 
-// findView is the content of the page that finds checkouts.
 type findView struct {
 	checkout.Query
 	Hits []checkout.Hit
@@ -54,7 +52,6 @@ func (v *visit) find() error {
 	return v.show("find.html", title, findView{q, hits[:min(len(hits), maxHits)], len(hits) > maxHits})
 }
 
-// checkoutView is the content of a checkout's page.
 type checkoutView struct {
 	checkout.Checkout
 	Records checkout.Records
@@ -64,7 +61,6 @@ type checkoutView struct {
 	Did     []checkout.Act
 }
 
-// checkout shows one checkout.
 func (v *visit) checkout() error {
 	ctx := v.r.Context()
 	c, err := v.Store.Checkout(ctx, v.id())
@@ -88,7 +84,6 @@ func (v *visit) checkout() error {
 		Jobs: jobs, Open: c.Status == checkout.SetupRequired && !c.Erased(), Did: acts})
 }
 
-// providers lists the providers.
 func (v *visit) providers() error {
 	list, err := v.Store.Providers(v.r.Context())
 	if err != nil {
@@ -97,7 +92,6 @@ func (v *visit) providers() error {
 	return v.show("providers.html", "Providers", list)
 }
 
-// providerView is the content of a provider's page.
 type providerView struct {
 	catalogue.Provider
 	Keys   []catalogue.Key
@@ -106,7 +100,6 @@ type providerView struct {
 	Did    []checkout.Act
 }
 
-// provider shows one provider.
 func (v *visit) provider() error {
 	ctx := v.r.Context()
 	list, err := v.Store.Providers(ctx, v.id())
@@ -153,7 +146,6 @@ func (v *visit) withdraw() error {
 	return v.operator.Withdraw(v.r.Context(), c.Confirmation.AgreementNumber, ground)
 }
 
-// retry makes a job of the checkout due now.
 func (v *visit) retry() error {
 	id := v.field("of")
 	jobs, err := v.Store.Jobs(v.r.Context(), checkout.JobFilter{ID: id, CheckoutID: v.id()}, 1)

@@ -12,7 +12,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// problem is an error with its answer.
 type problem struct {
 	status int
 	code   string // for the log
@@ -59,7 +58,6 @@ var problems = []struct {
 	{checkout.ErrErased, conflict("The personal data was erased, and with it the ids that the act needs.")},
 }
 
-// problemOf returns the answer to an error.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p

@@ -34,7 +34,6 @@ func ParseRoles(data []byte) (Roles, error) {
 	return r, nil
 }
 
-// of returns the role of a member of the groups, or "".
 func (r Roles) of(groups []string) string {
 	member := func(group string) bool { return slices.Contains(groups, group) }
 	switch {

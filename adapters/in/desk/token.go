@@ -19,7 +19,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// issuerPause is the time between two attempts to discover the issuer.
 const issuerTimeout, issuerPause = 10 * time.Second, 5 * time.Second
 
 // guard verifies ID tokens. It discovers the issuer at the first request, and tries again after a failure.
@@ -61,7 +60,6 @@ func (g *guard) identify(r *http.Request) (name, role string, err error) {
 	return name, role, err
 }
 
-// token returns the ID token of a request.
 func (g *guard) token(r *http.Request) (string, error) {
 	header := cmp.Or(g.TokenHeader, "Authorization")
 	given := strings.Join(r.Header.Values(header), ", ")
@@ -164,7 +162,6 @@ func (g *guard) reason(raw string) *problem {
 	return unauthorized("token_signature", "The signature of the ID token is not of a key of the issuer.")
 }
 
-// texts returns a claim that is a text or a list of texts.
 func texts(claim any) (list []string, ok bool) {
 	if one, ok := claim.(string); ok {
 		return []string{one}, true

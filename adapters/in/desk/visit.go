@@ -86,13 +86,10 @@ func (v *visit) do(act func(*visit) error) error {
 	return nil
 }
 
-// id returns the id of the record that the path names.
 func (v *visit) id() string { return mux.Vars(v.r)["id"] }
 
-// field returns a field of the form.
 func (v *visit) field(name string) string { return strings.TrimSpace(web.One(v.r.PostForm, name)) }
 
-// act is the form of an act.
 type act struct {
 	Path, Of, Button, Hint string // Of is the id of a job or a key; "" for an act on the record itself
 	Refused                bool   // the form is shown again
@@ -100,7 +97,6 @@ type act struct {
 	Grounds                []checkout.Ground
 }
 
-// Act returns the form of an act for a template.
 func (v *visit) Act(path, of, button, hint string) act {
 	a := act{Path: path, Of: of, Button: button, Hint: hint}
 	if strings.HasSuffix(path, "/withdraw") {
@@ -112,7 +108,6 @@ func (v *visit) Act(path, of, button, hint string) act {
 	return a
 }
 
-// show answers with a page.
 func (v *visit) show(name, title string, content any) error {
 	v.Content = content
 	v.site.Show(v.w, v.r, name, web.View{Status: v.Status, Title: title, Brand: "Desk", Sandbox: v.Sandbox, Plain: true,

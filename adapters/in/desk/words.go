@@ -13,7 +13,6 @@ import (
 // label is a state in words, with its tone for the eye: good, heed, bad or quiet.
 type label struct{ Words, Tone string }
 
-// State returns the state of a checkout.
 func (v *visit) State(c checkout.Checkout) label {
 	l := label{sentence(c.Words(v.Now())), "heed"}
 	switch {
@@ -27,7 +26,6 @@ func (v *visit) State(c checkout.Checkout) label {
 	return l
 }
 
-// ProviderState returns whether the calls of a provider are accepted.
 func (v *visit) ProviderState(p catalogue.Provider) label {
 	if err := p.Usable(v.env); err != nil {
 		return label{"Calls refused: " + err.Error(), "bad"}
@@ -35,7 +33,6 @@ func (v *visit) ProviderState(p catalogue.Provider) label {
 	return label{"Active", "good"}
 }
 
-// JobState returns the state of a job.
 func (v *visit) JobState(j checkout.JobRecord) label { return jobStates[j.State] }
 
 var jobStates = map[checkout.JobState]label{
@@ -43,7 +40,6 @@ var jobStates = map[checkout.JobState]label{
 	checkout.JobDropped: {"not sent", "quiet"},
 }
 
-// JobTime returns when a job was settled, or when it is due.
 func (v *visit) JobTime(j checkout.JobRecord) string {
 	switch {
 	case j.State != checkout.JobPending:
@@ -54,7 +50,6 @@ func (v *visit) JobTime(j checkout.JobRecord) string {
 	return "due " + v.At(j.Due)
 }
 
-// JobText describes the work of a job.
 func (v *visit) JobText(j checkout.Job) string {
 	return strings.TrimSpace(jobTexts[j.Kind] + " " + spaced(j.Name))
 }
@@ -64,7 +59,6 @@ var jobTexts = map[checkout.JobKind]string{
 	checkout.JobLook: "Ask the processor about the setup", checkout.JobEnd: "End the setup at the processor",
 }
 
-// Mandate returns the state of a checkout's mandate, with the processor's reason.
 func (v *visit) Mandate(s checkout.Setup) string {
 	return spaced(string(s.Mandate)) + " " + s.MandateReason
 }
@@ -82,10 +76,8 @@ func (v *visit) OfCheckout(a checkout.Act) bool {
 	return strings.HasPrefix(a.Subject, a.ProviderCode+"-") || strings.HasPrefix(a.Subject, "PPA-")
 }
 
-// At returns a time in New Zealand.
 func (v *visit) At(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006, 15:04:05 MST") }
 
-// MomentText describes a moment.
 func (v *visit) MomentText(m checkout.Moment) string {
 	return cmp.Or(momentTexts[m.Kind], sentence(string(m.Kind)))
 }
@@ -99,7 +91,6 @@ var momentTexts = map[checkout.MomentKind]string{
 	checkout.MomentErased: "Personal data erased",
 }
 
-// MomentDetail returns the detail of a moment in words.
 func (v *visit) MomentDetail(m checkout.Moment) string {
 	switch m.Kind {
 	case checkout.MomentSetupDone, checkout.MomentSetupFailed, checkout.MomentMandateChanged:
@@ -124,8 +115,6 @@ var refusalTexts = map[string]string{
 	string(checkout.CodeTermsChanged):    "the payer’s page had earlier terms",
 }
 
-// spaced returns a word with underscores as people read it.
 func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
 
-// sentence returns words with a capital at the beginning.
 func sentence(words string) string { return strings.ToUpper(words[:1]) + spaced(words[1:]) }

@@ -50,7 +50,6 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 }
 
-// pages serves the payer's pages.
 type pages struct {
 	service *service.Service
 	site    *web.Site
@@ -167,7 +166,6 @@ func (p *pages) agreement(w http.ResponseWriter, r *http.Request, c content) {
 	p.site.Show(w, r, "agreement.html", v)
 }
 
-// agreementView is the content of an agreement's page.
 type agreementView struct {
 	Text web.Agreement
 	Foot string
@@ -181,7 +179,6 @@ func (p *pages) privacy(w http.ResponseWriter, r *http.Request) {
 		Brand: p.service.Agency().Name, Data: privacyView{p.service.Agency(), p.service.Retention(), p.service.Recipients()}})
 }
 
-// privacyView is the content of the privacy notice.
 type privacyView struct {
 	agreement.Agency
 	checkout.Retention
@@ -191,7 +188,6 @@ type privacyView struct {
 // noticeVersion is the day of the privacy notice's text. It changes with the text.
 var noticeVersion = money.Date{Year: 2026, Month: time.November, Day: 24}
 
-// Version returns the day of the notice's text.
 func (privacyView) Version() string { return noticeVersion.Long() }
 
 // sent returns the handler of a form whose body has the token.
@@ -257,7 +253,6 @@ func (p *pages) acceptance(r *http.Request, form url.Values) checkout.Acceptance
 	return a
 }
 
-// setup shows the setup page.
 func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 	v := p.view(c, "Set up your direct debit")
 	name := "open.html"

@@ -15,7 +15,6 @@ type notice struct {
 	Status      int  // of the answer; 0 for 200
 }
 
-// way is a link to what a payer can do now.
 type way struct{ Text, To string }
 
 var (

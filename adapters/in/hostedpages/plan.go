@@ -17,7 +17,6 @@ type planView struct {
 	Months []month
 }
 
-// month is the payments that are planned for one month.
 type month struct {
 	Name     string // "February 2027"
 	Payments []money.Payment
@@ -37,7 +36,6 @@ func (planView) Days(sentence string) template.HTML {
 	return template.HTML(longDay.ReplaceAllString(template.HTMLEscapeString(sentence), day))
 }
 
-// viewPlan returns the view of the payments of a plan.
 func viewPlan(payments []money.Payment, frequency money.Frequency) planView {
 	view := planView{Steps: agreement.Steps(payments, frequency)}
 	for _, payment := range payments {

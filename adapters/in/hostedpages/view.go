@@ -46,7 +46,6 @@ func (p *pages) content(setup service.SetupPage) content {
 	}
 }
 
-// address returns the address of a page that a token opens.
 func (p *pages) address(path, token string) string {
 	return p.site.Path(path) + "?token=" + url.QueryEscape(token)
 }
@@ -71,16 +70,12 @@ func (p *pages) view(c content, title string) web.View {
 	return v
 }
 
-// Done reports whether the bank setup is complete.
 func (c content) Done() bool { return c.State == checkout.PageDone }
 
-// Confirmed reports whether the enrolment is confirmed, so that there is an agreement.
 func (c content) Confirmed() bool { return c.Agreement != nil }
 
-// ByProvider reports whether the provider has ended the checkout.
 func (c content) ByProvider() bool { return c.Checkout.End.By == checkout.PartyProvider }
 
-// EndedOn returns the day on which the checkout was cancelled, or its agreement withdrawn.
 func (c content) EndedOn() string { return c.Ended.Long() }
 
 // Unknown reports whether the processor was not asked or does not answer, so that the payer may have finished.
@@ -88,7 +83,6 @@ func (c content) Unknown() bool {
 	return c.LastTry == checkout.TryUnknown || c.LastTry == checkout.TryBegun
 }
 
-// LegalTitle names what the legal page holds.
 func (c content) LegalTitle() string {
 	if !c.PlanTerms() {
 		return "Direct debit terms"
@@ -102,7 +96,6 @@ func (c content) PlanTerms() bool {
 	return !c.LenderTerms.IsZero()
 }
 
-// TermsVersion returns the version of the direct debit terms.
 func (c content) TermsVersion() string { return agreement.Version }
 
 // TermsDiffer reports whether the terms that the payer accepted may read otherwise than today's.
@@ -110,10 +103,8 @@ func (c content) TermsDiffer() bool {
 	return c.Done() && c.Checkout.Setup.Consent.Version() != agreement.Version
 }
 
-// FirstDate returns the day of the first payment.
 func (c content) FirstDate() string { return c.Payments[0].Taken.Long() }
 
-// LastDate returns the day of the last payment.
 func (c content) LastDate() string { return c.Payments[len(c.Payments)-1].Taken.Long() }
 
 // Next returns the first payment that is planned for today or later, or nil after the last.
@@ -126,10 +117,8 @@ func (c content) Next() *money.Payment {
 	return nil
 }
 
-// IsToday reports whether it is this day in New Zealand.
 func (c content) IsToday(day money.Date) bool { return day == c.Today }
 
-// contact is a party that a payer can ask.
 type contact struct {
 	Name  string
 	Email string
@@ -170,5 +159,4 @@ func (c content) WorksUntil() string {
 	return c.Until.Long()
 }
 
-// CompletedOn returns the day on which the setup was completed.
 func (c content) CompletedOn() string { return money.DateOf(c.Completed).Long() }

@@ -10,7 +10,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout"
 )
 
-// problem is a refusal as the wire has it.
 type problem struct {
 	status     int
 	code       string
@@ -72,7 +71,6 @@ func problemOf(err error) (p *problem, ok bool) {
 	return p, true
 }
 
-// refuse answers with err.
 func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, ok := problemOf(err)
 	info := web.RequestOf(r.Context())

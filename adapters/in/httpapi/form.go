@@ -59,7 +59,6 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// parseBody returns the JSON object that data is.
 func parseBody(data []byte) (strictjson.Value, error) {
 	body, err := strictjson.Parse(data, maxDepth)
 	fault, _ := errors.AsType[*strictjson.Error](err)
@@ -105,7 +104,6 @@ func toCreate(body strictjson.Value, header http.Header) (checkout.Create, error
 	return cmd, f.wellFormed()
 }
 
-// idempotencyKey reads the header.
 func idempotencyKey(h http.Header) checkout.Optional[string] {
 	switch keys := h.Values(checkout.FieldIdempotencyKey); len(keys) {
 	case 0:
@@ -139,7 +137,6 @@ func toConfirm(body strictjson.Value) (checkout.Confirm, error) {
 	return cmd, f.wellFormed()
 }
 
-// toCancel reads the body of a cancel.
 func toCancel(body strictjson.Value) (checkout.Cancel, error) {
 	f := newForm(body)
 	cmd := checkout.Cancel{Reason: get(f, checkout.FieldReason, strictjson.Text)}
@@ -194,7 +191,6 @@ func (f form) wellFormed() error {
 	return checkout.Malformed("the request body is not well-formed; details says where", faults...)
 }
 
-// maxUnknown is the largest number of unknown fields that a message lists.
 const maxUnknown = 3
 
 // suggest lists unknown fields of a section and of the whole body: a missing field of the section may be among them, misspelt or
@@ -212,7 +208,6 @@ func (f form) suggest(section string) string {
 	return "unknown fields beside it: " + strings.Join(unknown[:min(len(unknown), maxUnknown)], ", ")
 }
 
-// date reads a day.
 func date(v strictjson.Value) (money.Date, error) {
 	s, err := strictjson.Text(v)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-// events answers with a page of the provider's events.
 func (a *api) events(r *http.Request, caller service.Caller) (any, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -32,7 +32,6 @@ var (
 // exampleBase stands in openapi.json and in reference.html for the base URL of the service.
 const exampleBase = "https://pay.example.nz"
 
-// referencePage returns the page at /docs, which is rendered once.
 var referencePage = sync.OnceValue(renderReference)
 
 // file serves a text that is the same for all clients, with the service's base URL in it. A client that has it already is told so.
@@ -127,14 +126,12 @@ func (n *node) String() string {
 	return n.value.Text
 }
 
-// field is a field of a request, an answer or an event.
 type field struct {
 	Anchor, Path string
 	Optional     bool
 	Schema       *node
 }
 
-// Fields returns the fields of a schema, with the fields inside of them.
 func (n *node) Fields() []field { return n.fields(cmp.Or(n.Ref, n.Name), "") }
 
 func (n *node) fields(schema, prefix string) (all []field) {
@@ -159,7 +156,6 @@ func (n *node) Known() *node {
 	return n
 }
 
-// Type describes the values that a schema allows.
 func (n *node) Type() string {
 	known := n.Known()
 	text := known.At("type").String()
@@ -201,10 +197,8 @@ func (n *node) Refusals() (all []refusal) {
 	return all
 }
 
-// sample is a recipe in one language.
 type sample struct{ Language, File, Text string }
 
-// samples returns a recipe in every language that it is written in.
 func samples(name string) (all []sample) {
 	for _, language := range [][2]string{{"Shell", ".sh"}, {"Node", ".mjs"}, {"Python", ".py"}, {"PHP", ".php"}} {
 		if text, err := recipes.Files.ReadFile(name + language[1]); err == nil {
@@ -227,7 +221,6 @@ func inline(text any) template.HTML {
 	return template.HTML(out.String())
 }
 
-// lineWidth is the longest line of formatJSON in characters, where a value can be broken.
 const lineWidth = 72
 
 // formatJSON writes a value as JSON for people: an object or an array that fits is on one line.

@@ -274,7 +274,6 @@ type envelopeWire struct {
 	RequestID string `json:"request_id"`
 }
 
-// faultWire is a fault of one field of a request.
 type faultWire struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`

@@ -124,7 +124,6 @@ func (p *parser) value(depth int) (Value, *Error) {
 	return v, nil
 }
 
-// fault converts an error of the decoder to an Error.
 func (p *parser) fault(err error) *Error {
 	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -189,7 +188,6 @@ func Join(path, name string) string {
 	return path + "." + step
 }
 
-// maxName is the length at which a name is cut in a path, in bytes.
 const maxName = 64
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)

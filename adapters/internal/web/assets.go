@@ -9,14 +9,12 @@ import (
 	"strings"
 )
 
-// asset is a file that pages refer to.
 type asset struct {
 	name    string
 	body    []byte
 	version string // hash of the body: a changed file has another address
 }
 
-// addAssets adds the stylesheets, scripts and icons among the files.
 func (s *Site) addAssets(files fs.FS) {
 	for _, entry := range must(fs.ReadDir(files, ".")) {
 		name := entry.Name()
@@ -29,7 +27,6 @@ func (s *Site) addAssets(files fs.FS) {
 	}
 }
 
-// assetURL returns the address of an asset, for templates.
 func (s *Site) assetURL(name string) string {
 	return s.base + s.Assets + name + "?v=" + s.assets[name].version
 }
@@ -60,7 +57,6 @@ func ServeAsset(w http.ResponseWriter, name string, body []byte, lasting bool) {
 // Icon returns the icon that every page has, as SVG.
 func Icon() []byte { return must(shared.ReadFile("icon.svg")) }
 
-// mediaType returns the content type of an asset, or "" for any other file.
 func mediaType(name string) string {
 	switch path.Ext(name) {
 	case ".css":

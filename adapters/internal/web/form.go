@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// maxForm is the largest form, in bytes, that is read.
 const maxForm = 16 << 10
 
 // Handler returns the handler of the site: its pages by their routes as for Router.On, and its assets, unless a route of their
@@ -45,7 +44,6 @@ func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool
 	return s.allow(w, r, s.secrets, string(name[:]))
 }
 
-// allow counts the request under name, and answers 429 if there were too many.
 func (s *Site) allow(w http.ResponseWriter, r *http.Request, l *Limiter, name string) bool {
 	wait, ok := l.Allow(name)
 	if !ok {

@@ -15,7 +15,6 @@ type Policy struct {
 	Frames     []string // origins that may frame the page; empty: no page may
 }
 
-// String returns the policy as the value of the header.
 func (p Policy) String() string {
 	files, forms, frames := "", "'none'", "'none'"
 	if p.Files {

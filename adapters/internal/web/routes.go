@@ -31,7 +31,6 @@ func NewRouter() Router {
 	return r
 }
 
-// record records the route of a request.
 func record(r *http.Request, of *mux.Route) {
 	if template, err := of.GetPathTemplate(); err == nil {
 		RequestOf(r.Context()).Route = template
@@ -65,7 +64,6 @@ func (r Router) Allowed(req *http.Request) string {
 	return strings.Join(allowed, ", ")
 }
 
-// observe reports an answer to Options.Observe.
 func (o Options) observe(r *http.Request, a *answer, took time.Duration) {
 	method := r.Method
 	if !slices.Contains(methods, method) {

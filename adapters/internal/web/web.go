@@ -136,7 +136,6 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 	})
 }
 
-// serve serves one request, and answers it if the handler panics.
 func (o Options) serve(a *answer, r *http.Request, next http.Handler, failed http.HandlerFunc) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -158,7 +157,6 @@ func withoutBase(r *http.Request, base string) *http.Request {
 	return &short
 }
 
-// setHeaders sets the headers of every answer.
 func (o Options) setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Request-Id", RequestID(r.Context()))
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -272,7 +270,6 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v)
 }
 
-// answer records the status that was sent.
 type answer struct {
 	http.ResponseWriter
 	status int // 0 until the answer begins

@@ -161,7 +161,6 @@ func (c *client) cancel(ctx context.Context, resources, id string) error {
 	return err
 }
 
-// maxReplacements is the largest number of mandates that replaced one another.
 const maxReplacements = 5
 
 // mandate returns the mandate with this id, or its replacement.
@@ -176,7 +175,6 @@ func (c *client) mandate(ctx context.Context, id string) (mandateWire, error) {
 	return mandateWire{}, fmt.Errorf("mandate %s is one of more than %d that replaced each other", outbound.Word(id), maxReplacements)
 }
 
-// latestEvent returns the latest event that a query finds, or the zero event.
 func (c *client) latestEvent(ctx context.Context, query ...string) (eventWire, error) {
 	events, err := get[[]eventWire](ctx, c, "/events", append(query, "limit", "1")...)
 	if err != nil || len(events) == 0 {
@@ -241,7 +239,6 @@ func (e *apiError) Is(target error) bool {
 	return target == ports.ErrBusy && e.status == http.StatusTooManyRequests
 }
 
-// transient reports whether a call may be sent again.
 func transient(err error) bool {
 	refused, ok := errors.AsType[*apiError](err)
 	return ok && (refused.status >= 500 || refused.status == http.StatusTooManyRequests) || errors.As(err, new(*outbound.Lost))

@@ -100,7 +100,6 @@ func pagesOf(api string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// check returns everything that is wrong with complete options.
 func (o Options) check() error {
 	var reasons []error
 	wrong := func(is bool, format string, args ...any) {
@@ -181,7 +180,6 @@ func (p *Processor) flow(ctx context.Context, request string, start checkout.Set
 	return made.AuthorisationURL, nil
 }
 
-// creditorsLife is the time for which the answer about the account's creditors is kept.
 const creditorsLife = time.Minute
 
 // Ready implements ports.Processor: a creditor of the account may collect by BECS NZ.
@@ -293,10 +291,8 @@ func (p *Processor) since(ctx context.Context, known checkout.Observation, m man
 	return toMillis(event.CreatedAt), outbound.Word(event.Details.ReasonCode), err
 }
 
-// toMillis returns a time as the service keeps it.
 func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// statusConsumed is the status of a mandate that has collected all it was for.
 const statusConsumed checkout.MandateStatus = "consumed"
 
 // Cancel implements ports.Processor: it cancels the billing request or, once that is fulfilled, its mandate. What GoCardless refuses to

@@ -167,7 +167,6 @@ func (r *Receiver) receive(ctx context.Context, body []byte) (status int) {
 	return http.StatusNoContent
 }
 
-// errNoID is an event without an id.
 var errNoID = errors.New("an event has no id")
 
 // passOn notifies the service of the events' setups, without the events of earlier calls.

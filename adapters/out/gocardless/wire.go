@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// scheme is that of direct debits in New Zealand.
 const scheme = "becs_nz"
 
 // metaKey is the name of the billing request's metadata by which it is known again.
@@ -31,10 +30,8 @@ type linksWire struct {
 	NewMandate            string `json:"new_mandate"`
 }
 
-// object is a JSON object that is sent.
 type object = map[string]any
 
-// toBillingRequestWire returns the body that makes a billing request.
 func toBillingRequestWire(start checkout.SetupStart) object {
 	w := object{
 		"mandate_request": object{"scheme": scheme, "currency": "NZD", "description": describe(start)},
@@ -65,7 +62,6 @@ func toFlowWire(request string, start checkout.SetupStart) object {
 			"email": start.Student.Email}}
 }
 
-// billingRequestWire has the fields of a billing request that are read.
 type billingRequestWire struct {
 	ID             string                        `json:"id"`
 	Status         checkout.BillingRequestStatus `json:"status"`
@@ -91,7 +87,6 @@ func (w billingRequestWire) check() error {
 	return nil
 }
 
-// isID reports whether a text is an identifier with the prefix.
 func isID(id, prefix string) bool { return strings.HasPrefix(outbound.Word(id), prefix) }
 
 // observation returns the observation by the billing request alone. A fulfilled billing request without a mandate counts as

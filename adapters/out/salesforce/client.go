@@ -105,7 +105,6 @@ func (c *CRM) send(ctx context.Context, method, path string, body any) (data []b
 	}
 }
 
-// roundTrip sends one request and reads its answer.
 func (c *CRM) roundTrip(ctx context.Context, method, address string, header http.Header, body []byte) (status int, data []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -126,7 +125,6 @@ func (c *CRM) roundTrip(ctx context.Context, method, address string, header http
 	return resp.StatusCode, data, nil
 }
 
-// decode reads an answer. What is no JSON of the right shape is lost.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return &outbound.Lost{Cause: fmt.Errorf("the answer: %w", outbound.WithoutText(err))}

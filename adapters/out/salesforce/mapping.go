@@ -34,7 +34,6 @@ const (
 	file     kind = "base64"
 )
 
-// field is one field that is written or read.
 type field struct {
 	name     string
 	kind     kind
@@ -42,7 +41,6 @@ type field struct {
 	contract string // the contract's name of its value, or its place in a provider file
 }
 
-// object is one object whose records are written, or only read.
 type object struct {
 	name     string
 	readOnly bool
@@ -170,14 +168,12 @@ func ParseMapping(data []byte) (Mapping, error) {
 	return m, errors.Join(faults...)
 }
 
-// object, field and stage return the names that an organisation has.
 func (m Mapping) object(name string) string        { return cmp.Or(m[name], name) }
 func (m Mapping) field(object, name string) string { return cmp.Or(m[object+"."+name], name) }
 func (m Mapping) stage(name string) string {
 	return cmp.Or(m["stages."+name], stageNames["stages."+name])
 }
 
-// fieldsOf lists the fields of an object; nil if there is no such object.
 func fieldsOf(name string) []field {
 	for _, o := range objects {
 		if o.name == name {
@@ -187,7 +183,6 @@ func fieldsOf(name string) []field {
 	return nil
 }
 
-// fieldOf returns a field of an object, or nil.
 func fieldOf(object, name string) *field {
 	for _, f := range fieldsOf(object) {
 		if f.name == name {
@@ -226,7 +221,6 @@ func (c *CRM) Check(e checkout.Enrolment) (faults []checkout.Fault) {
 	return faults
 }
 
-// units returns the length of a text as Salesforce counts it.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // text returns a text as the field takes it, or nil to empty the field.
@@ -259,7 +253,6 @@ func (m Mapping) body(object string, v values) map[string]any {
 	return body
 }
 
-// contactValues are the values of the student.
 func contactValues(e checkout.Enrolment) values {
 	s := e.Checkout.Student
 	return values{"Environment__c": string(e.Environment), "FirstName": s.FirstName, "LastName": s.LastName, "Email": s.Email}
@@ -277,7 +270,6 @@ func enrolmentValues(e checkout.Enrolment) values {
 	return v
 }
 
-// figureValues are the figures of a plan.
 func figureValues(course string, p money.Pricing, plan money.Plan) values {
 	return values{"Course_Name__c": course,
 		"Course_Price__c": amount(p.Price), "Upfront_Payment__c": amount(p.Upfront), "Amount_To_Finance__c": amount(p.Principal),
@@ -295,7 +287,6 @@ func debitValues(e checkout.Enrolment, s state) values {
 		"Authorised_At__c": instant(d.CompletedAt), "Consent_Given_At__c": instant(d.Consent.At), "Consent_Version__c": d.Consent.Terms}
 }
 
-// amount is a number of dollars with its cents.
 func amount(c money.Cents) json.Number { return json.Number(c.String()) }
 
 // instant formats a time; the zero time is "".

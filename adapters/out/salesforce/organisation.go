@@ -35,7 +35,6 @@ func (c *CRM) CheckEnvironment(ctx context.Context) error {
 		described[0].text("IsSandbox"))
 }
 
-// describeWire is the description of an object.
 type describeWire struct {
 	Createable, Updateable bool
 	Fields                 []struct {
@@ -149,7 +148,6 @@ func (c *CRM) ProviderFile(ctx context.Context) (file []byte, places map[string]
 	return file, w.places, w.faults, err
 }
 
-// fileWriter makes a provider file of records.
 type fileWriter struct {
 	Mapping
 	below  map[string][]record // by the id of the record that they belong to; "" for the providers
@@ -235,7 +233,6 @@ func (r record) text(name string) (text string) {
 	return text
 }
 
-// maxRecords bounds the records of one query.
 const maxRecords = 20_000
 
 var (
@@ -243,7 +240,6 @@ var (
 	locatorPattern = regexp.MustCompile(`^/query/[A-Za-z0-9-]{1,80}$`) // of a further page
 )
 
-// recordsWire is the answer to a query, or a page of it.
 type recordsWire struct {
 	Records        []map[string]json.RawMessage
 	Done           bool

@@ -88,7 +88,6 @@ func (c *CRM) Close() error {
 	return nil
 }
 
-// check returns everything that is wrong with the options.
 func (o Options) check() error {
 	var reasons []error
 	wrong := func(is bool, format string, args ...any) {

@@ -51,7 +51,6 @@ func supposed(e checkout.Enrolment) state {
 	return state{stage: open}
 }
 
-// writing is an enrolment that is written.
 type writing struct {
 	*CRM
 	checkout.Enrolment
@@ -93,7 +92,6 @@ func (w writing) sync(ctx context.Context) (err error) {
 	}
 }
 
-// open creates the records of an enrolment.
 func (w writing) open(ctx context.Context) error {
 	student, enrolment, debit := contactValues(w.Enrolment), enrolmentValues(w.Enrolment), debitValues(w.Enrolment, state{stage: open})
 	student[key], enrolment[key], debit[key] = w.ids.ContactID, w.ids.OpportunityID, w.ids.DDAID

@@ -50,7 +50,6 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	return m, nil
 }
 
-// messageID returns the Message-ID of a notice. The domain is the sender's.
 func (n *Notifier) messageID(id string) string {
 	return "<" + id + n.from.Address[strings.LastIndexByte(n.from.Address, '@'):] + ">"
 }

@@ -96,7 +96,6 @@ func (s *Sender) Send(ctx context.Context, to catalogue.Destination, d events.De
 	return err
 }
 
-// post sends one request, and returns no error if the answer is 2xx.
 func (s *Sender) post(ctx context.Context, url string, d events.Delivery, attempt int) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -140,7 +139,6 @@ func cause(ctx context.Context, err error) error {
 	return errors.New("answer is not proper HTTP, or not proper TLS")
 }
 
-// certificateFault returns what is wrong with a receiver's certificate.
 func certificateFault(err error) error {
 	var host x509.HostnameError
 	var authority x509.UnknownAuthorityError
