@@ -78,9 +78,8 @@ type DirectDebit struct {
 	Consent       Consent // to the direct debit terms
 }
 
-// Check returns nil if the figures of the agreement are consistent, or an error with every way in which they are
-// not: the price must be the initial payment and the instalments, and the charges must sum to it and be
-// the charges of the plan (see [money.Schedule]).
+// Check returns an error that lists every inconsistency in the figures. The initial payment and the instalments must add up to the
+// price, and the charges must be those of the plan (see [money.Schedule]) and sum to the price.
 func (a Agreement) Check() error {
 	var f faults
 	if sum := a.Pricing.Upfront + a.Pricing.Principal; sum != a.Pricing.Price {
@@ -159,11 +158,10 @@ const (
 	numberPattern = "PPA-%04d-%s%c"
 )
 
-// NewNumber returns an agreement number: PPA-<year>-<10 characters of Crockford's base32><check character>.
-// The ten characters encode the low 50 bits of the entropy, most significant first; the check character encodes their
-// value modulo 37. A value whose remainder has no character in the alphabet is lowered to one whose remainder has. The
-// same entropy gives the same number, so it must come from a cryptographic source. A store keeps numbers unique over all
-// providers: if a number is taken, another one is generated.
+// NewNumber returns an agreement number: PPA-<year>-<10 characters of Crockford's base32><check character>. The ten characters
+// encode the low 50 bits of the entropy, most significant first; the check character encodes their value modulo 37. A value whose
+// remainder has no character in the alphabet is lowered to one whose remainder has. The same entropy gives the same number, so it
+// must come from a cryptographic source. A store keeps numbers unique within a provider.
 func NewNumber(year int, entropy [8]byte) string {
 	value := binary.BigEndian.Uint64(entropy[:]) & (1<<(5*numberLength) - 1)
 	if value%checkModulus >= uint64(len(alphabet)) {

@@ -134,8 +134,8 @@ func (n Notice) Start(first money.Date, c money.Calendar) money.Date {
 	return first
 }
 
-// AgreedNotice returns the notice of an agreement of this day with a collector of this calendar, by the period that the
-// payer consented to or, without a consent to known terms, by the operator's, but at least UsualNotice.
+// AgreedNotice returns the notice of an agreement that is concluded on day. Its period is the one in the consent or, without a
+// consent to known terms, own, but at least UsualNotice.
 func AgreedNotice(c Consent, own NoticePeriod, day money.Date, calendar money.Calendar) Notice {
 	if c.Period.Days > 0 {
 		return c.Period.notice(day, calendar)

@@ -170,12 +170,12 @@ const (
 	maxConditions       = 20
 )
 
-// IsZero reports whether a says nothing.
+// IsZero reports whether a is the zero Authority.
 func (a Authority) IsZero() bool {
 	return a.Initiator == "" && a.AuthorisationCode == "" && a.Statement == "" && a.Form == "" && a.Calendar == "" && len(a.Conditions) == 0
 }
 
-// Or returns a, with what other says in the place of what a does not say.
+// Or returns a with its empty fields filled in from other.
 func (a Authority) Or(other Authority) Authority {
 	a.Initiator = cmp.Or(a.Initiator, other.Initiator)
 	a.AuthorisationCode = cmp.Or(a.AuthorisationCode, other.AuthorisationCode)
@@ -254,7 +254,7 @@ func (l FeeList) Text() string {
 
 const noDefaultFees = "This plan has no fee for a payment that fails or comes late."
 
-// FeesInShort says as much of fees as the terms state: a sentence, or "" where they state nothing.
+// FeesInShort returns a sentence about the fees, or "" if the terms state nothing about them.
 func (t Terms) FeesInShort() string {
 	switch {
 	case len(t.DefaultFees.Fees) > 0:
@@ -272,8 +272,8 @@ type Cancellation struct {
 	PayWithin   int    // working days in which a payer who cancels and keeps the course pays the rest of its price; 0: it is not said
 }
 
-// PayWithinByLaw is the Cancellation's PayWithin by section 27 of the Credit Contracts and Consumer Finance Act 2003, which wants the cash
-// price of services that the debtor wants to obtain within this time of the notice.
+// PayWithinByLaw is the Cancellation's PayWithin by section 27 of the Credit Contracts and Consumer Finance Act 2003: a debtor who
+// cancels but wants the services must pay their cash price within this time of the notice.
 const PayWithinByLaw = 15
 
 // Period returns the number of working days: "5 working days".

@@ -234,8 +234,8 @@ func (s Step) String() string {
 	return text
 }
 
-// Steps says a plan as a payer is told it before all else, on pages and documents alike: what is paid first and when and, unless
-// that is all, how much each period until when. Every day is the day of collection.
+// Steps summarises a plan for the payer, in the same words on pages and documents: the first payment and its date, then the regular
+// amount and its end date. All dates are days of collection.
 func Steps(payments []money.Payment, f money.Frequency) []Step {
 	on := func(label string, p money.Payment) Step {
 		return Step{label, p.Amount.Dollars(), "on " + p.Taken.Long(), p.Moved()}
@@ -263,7 +263,7 @@ func Steps(payments []money.Payment, f money.Frequency) []Step {
 	return []Step{on("First payment", payments[0]), then}
 }
 
-// InAll says the price with as much of interest and fees as the terms state: "$2,990.00 in all. No interest."
+// InAll returns the price with the interest and the fees, as far as the terms state them: "$2,990.00 in all. No interest."
 func (t Terms) InAll(price money.Cents) string {
 	return strings.TrimSpace(price.Dollars() + " in all. No interest. " + t.FeesInShort())
 }

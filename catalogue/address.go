@@ -127,8 +127,8 @@ func isLocal(host string) bool {
 	return host == "localhost" || err == nil && (addr.IsLoopback() || addr.IsPrivate())
 }
 
-// IsMetadata reports whether clouds serve at an address what their machines alone may know, credentials among it, and the address
-// stands in a range that is otherwise allowed: the public address of Azure's host, and addresses of other clouds that look private.
+// IsMetadata reports whether addr is a cloud's metadata address, with credentials for example, in a range that is otherwise
+// allowed: the public address of Azure's host, and addresses of other clouds that look private.
 func IsMetadata(addr netip.Addr) bool {
 	for _, cloud := range []string{
 		"168.63.129.16/32",       // Azure

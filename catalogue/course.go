@@ -51,10 +51,9 @@ var ErrUnavailable = errors.New("course is not available")
 // ErrNoOption is the error of Resolve for a frequency that the course is not sold at.
 var ErrNoOption = errors.New("course has no such plan")
 
-// Resolve returns what the course costs and how it is paid at frequency f. The error is
-// ErrUnavailable for an inactive course or one of another environment, which callers answer like
-// an unknown one so that they do not reveal which codes exist, and ErrNoOption for a frequency
-// without an option. There is no other error for a course that Check accepted.
+// Resolve returns the price of the course and its instalments at frequency f. The error is ErrUnavailable for an inactive course
+// and for one of another environment, and ErrNoOption for a frequency without an option. Callers answer ErrUnavailable like an
+// unknown course, so as not to reveal which codes exist. There is no other error for a course that Check accepted.
 func (c Course) Resolve(env Environment, f money.Frequency) (money.Pricing, money.Instalments, error) {
 	if !c.Active || c.Environment != env {
 		return money.Pricing{}, money.Instalments{}, ErrUnavailable

@@ -20,7 +20,7 @@ func Diff(before, after []Configuration) []string {
 	return d
 }
 
-// Revision returns a text that names a list of configurations: another list has another, also where only a secret differs.
+// Revision returns an identifier of a list of configurations. Lists that differ, even in a secret only, have different identifiers.
 func Revision(all []Configuration) string {
 	h := sha256.New()
 	for _, c := range all {

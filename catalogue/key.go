@@ -35,9 +35,9 @@ const (
 	maxKey       = len("pck_production_") + idLength + 1 + randomLength + 1 + sumLength
 )
 
-// NewKey makes a key for a valid environment: its text, to be shown once, and what is kept of it.
-// The text is pck_<environment>_<id>_<random>_<checksum>, so that a leaked key is recognisable.
-// The same entropy makes the same key: it must come from a cryptographic source.
+// NewKey returns a new API key for a valid environment: its text, which is shown once, and the Key to store. The text is
+// pck_<environment>_<id>_<random>_<checksum>, so that a leaked key is recognisable. The same entropy makes the same key: it must
+// come from a cryptographic source.
 func NewKey(provider string, env Environment, now time.Time, entropy [32]byte) (text string, key Key) {
 	id := encode(entropy[:KeyIDSize])
 	body := strings.Join([]string{keyPrefix, string(env), id, encode(entropy[KeyIDSize:])}, "_")

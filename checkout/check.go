@@ -223,8 +223,8 @@ func Authenticate(found *catalogue.Key, env catalogue.Environment, now time.Time
 	return nil
 }
 
-// Admit decides whether a caller may use the service (section 5, rules 2 and 6): keyProvider is the provider of its
-// API key, named the provider that the request names, and p the configuration, or nil.
+// Admit decides whether a caller may use the service (section 5, rules 2 and 6). keyProvider is the provider of the API key, named
+// is the provider in the request, and p is its configuration, or nil.
 func Admit(keyProvider string, named Optional[string], p *catalogue.Provider, env catalogue.Environment) error {
 	switch {
 	case named.Given && named.Value != keyProvider:

@@ -105,10 +105,9 @@ func PlausibleID(text string) bool {
 	})
 }
 
-// NaturalKey returns the key of one record of one enrolment in the CRM or at the processor: 32 hexadecimal digits,
-// always the same for the same enrolment, so that a record that is made again is the same record, even after the store
-// was restored from a backup. It is the start of the SHA-256 of the four parts, each preceded by its length in
-// bytes as eight bytes, big-endian.
+// NaturalKey returns the key of a record of an enrolment in the CRM or at the processor: 32 hexadecimal digits. The same enrolment
+// always has the same key, so that creating the record again, even after a restore from a backup, leads to the same record. It is
+// the start of the SHA-256 of the four parts, each preceded by its length in bytes as eight bytes, big-endian.
 func NaturalKey(env catalogue.Environment, provider, order, kind string) string {
 	return hash(string(env), provider, order, kind)
 }

@@ -101,8 +101,8 @@ func (c Create) Check(mode catalogue.Mode) error {
 	return k.err()
 }
 
-// CheckEither is Check for a provider of this mode, but accepts a command that only the other mode allows: it may replay
-// an order that the provider opened before its mode changed. Decide refuses any other.
+// CheckEither is like Check, but also accepts a command that is valid in the other mode only: it may replay an order that the
+// provider opened before its mode changed. Decide refuses any other.
 func (c Create) CheckEither(mode catalogue.Mode) error {
 	refusal := c.Check(mode)
 	if refusal != nil && c.mode() != mode && c.Check(c.mode()) == nil {
@@ -209,9 +209,8 @@ func (c Create) Decide(f Facts) (Intent, error) {
 	return want, f.ByOrder.Replayable()
 }
 
-// NeedsCourse reports whether Decide needs the course that a checked create names. It does not where the create is
-// refused whatever the course is, or where the order on record resolves it: then a catalogue that cannot be read must
-// not fail a replay.
+// NeedsCourse reports whether Decide needs the course that a checked create names. It does not if the create is refused whatever
+// the course is, or if the order on record resolves it, so that a replay works even if the catalogue cannot be read.
 func (c Create) NeedsCourse(f Facts) bool {
 	return c.mode() == catalogue.Authoritative && !f.excludedByMode(c) && !f.keyTaken(c) && !c.resolvedBy(f.ByOrder)
 }

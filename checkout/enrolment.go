@@ -28,8 +28,8 @@ func (c Checkout) Records(env catalogue.Environment) Records {
 	}
 }
 
-// AgreementID returns the identifier of the record of an agreement with a number, and DocumentID that of its PDF. The number tells
-// two agreements of one order apart, of which a restored store knows one.
+// AgreementID returns the identifier of the record of an agreement with a number, and DocumentID that of its PDF. The number
+// distinguishes two agreements of the same order, of which a restored store has only one.
 func (c Checkout) AgreementID(env catalogue.Environment, number string) string {
 	return NaturalKey(env, c.ProviderCode, c.OrderID, "agreement "+number)
 }
@@ -39,13 +39,13 @@ func (c Checkout) DocumentID(env catalogue.Environment, number string) string {
 	return NaturalKey(env, c.ProviderCode, c.OrderID, "document "+number)
 }
 
-// Enrolment is everything that a CRM is told of one checkout.
+// Enrolment is the data of one checkout that a CRM is brought up to date with.
 type Enrolment struct {
 	Environment catalogue.Environment
 	Checkout    Checkout
 	Agreement   *agreement.Agreement // nil before the confirm
 	Document    *agreement.Document  // nil if there is no PDF
-	// Written is the newest revision of the checkout that the CRM was told whole; 0 before the first.
+	// Written is the latest revision of the checkout that was completely written to the CRM; 0 before the first.
 	Written int64
 }
 

@@ -34,10 +34,11 @@ func (c Checkout) Erase(at time.Time, actor Actor, act *Act) Change {
 	return Change{At: at, Next: c, Moments: []Moment{{At: at, Kind: MomentErased, Actor: actor}}, Act: act}
 }
 
-// ErrJobsWait: a job that needs the personal data is pending: the CRM is to be told, or the processor to end the setup.
+// ErrJobsWait is returned while a job that needs the personal data is pending: an update of the CRM, or the end of the setup at the
+// processor.
 var ErrJobsWait = errors.New("the CRM or the processor is still to be told of it")
 
-// ErrToEnd: the checkout has ended, and the processor has yet to end its direct debit, for which the ids are needed.
+// ErrToEnd is returned while the checkout has ended but the processor has yet to end its direct debit, which takes the ids.
 var ErrToEnd = errors.New("the processor has yet to end its direct debit")
 
 // Erasable returns nil if no payment and no end needs the personal data on this day, in New Zealand. The error is ErrToEnd, or says until
@@ -102,11 +103,11 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// AbandonedBefore returns the time before which a checkout was created that may have been kept for long enough without a confirm, and
-// AgreedBefore the same of a confirmed one; the zero time where they are kept for ever.
+// AbandonedBefore returns the cutoff for unconfirmed checkouts: one that was created before it may be due for erasure. It is the
+// zero time if they are kept for ever.
 func (r Retention) AbandonedBefore(now time.Time) time.Time { return ago(now, 0, r.AbandonedDays) }
 
-// AgreedBefore: see AbandonedBefore.
+// AgreedBefore is AbandonedBefore for confirmed checkouts.
 func (r Retention) AgreedBefore(now time.Time) time.Time { return ago(now, r.AgreedYears, 0) }
 
 func ago(now time.Time, years, days int) time.Time {
@@ -141,8 +142,8 @@ func (c Checkout) lastActivity() time.Time {
 	return last
 }
 
-// Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it.
-// A confirmed or cancelled checkout answers as ever: its answers hold no personal data.
+// Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it. A
+// confirmed or cancelled checkout is still served: its answers have no personal data.
 func (c Checkout) Available() error {
 	if c.Erased() && c.Status != Confirmed && c.Status != Cancelled {
 		return refuseErased()

@@ -8,7 +8,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// Query says which checkouts an operator looks for: the checkouts that match every field that is set.
+// Query selects the checkouts that match every field that is set.
 type Query struct {
 	// Text is an id of the checkout, its order, agreement, mandate, billing request, an e-mail address, or
 	// the beginning of a family name. Ids are exact; in names and addresses neither case nor accents and macrons count.
@@ -40,7 +40,7 @@ const SearchDays = 7
 // Words returns the text as it is looked for.
 func (q Query) Words() string { return strings.TrimSpace(Storable(q.Text)) }
 
-// Trouble is a reason for which something needs a hand. The list is closed.
+// Trouble is a reason why something needs an operator's attention. The list is closed.
 type Trouble string
 
 const (
@@ -115,7 +115,7 @@ func (t Trouble) Words() string {
 	return string(t)
 }
 
-// Words says for an operator how far the checkout is, in letters of lower case.
+// Words describes the state of the checkout for operators, in lower case.
 func (c Checkout) Words(now time.Time) string {
 	switch {
 	case c.Withdrawn():

@@ -57,12 +57,12 @@ func (o Observation) replaces(known Observation) bool {
 	return known.MandateID != "" && o.MandateID != "" && o.MandateID != known.MandateID
 }
 
-// Replaces reports whether the moment is that of a mandate that the processor has put in the place of another.
+// Replaces reports whether the moment records that the processor replaced the mandate.
 func (m Moment) Replaces() bool {
 	return m.Kind == MomentMandateChanged && strings.HasPrefix(m.Detail, mandateReplaced)
 }
 
-// endings has, by the scheme's code of a reason, what the payer reads of a mandate that has ended for it.
+// endings maps the scheme's reason codes to texts for the payer about a mandate that has ended.
 var endings = map[string]string{
 	"AC03": "The bank says that the account has moved to another bank.",
 	"AC04": "The bank says that the account is closed.",
@@ -114,8 +114,8 @@ func (c Checkout) mandateChanged(known Observation, now time.Time) []Job {
 	return jobs
 }
 
-// LastTry is the outcome of a payer's last try to set up the direct debit, where there is to be another. It chooses
-// the words of the setup page and decides nothing.
+// LastTry is the outcome of the payer's latest attempt to set up the direct debit, while another attempt is possible. It selects
+// the wording of the setup page and affects no decision.
 type LastTry string
 
 const (

@@ -70,8 +70,8 @@ type Moment struct {
 // refusalsPer is the time for which refusals for the same reason are counted in one moment.
 const refusalsPer = time.Hour
 
-// RefusedMoment returns the moment of a call about a checkout that was refused: the first of an hour for the same reason enters,
-// and the others are counted.
+// RefusedMoment returns the moment of a refused call about a checkout. Within an hour, only the first refusal for the same reason
+// is stored; later ones increase its count.
 func RefusedMoment(refusal *Error, actor Actor, requestID string, at time.Time) Moment {
 	detail := refusal.Reason()
 	return Moment{At: at, Kind: MomentRefused, Actor: actor, RequestID: requestID, Detail: detail,

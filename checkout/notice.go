@@ -29,9 +29,9 @@ func (c Checkout) notice(kind NoticeKind, requestID string, at time.Time) Job {
 		CheckoutID: c.ID, RequestID: requestID, Name: string(kind), Try: c.Setup.Try, CreatedAt: at}
 }
 
-// NoticeNeeded reports whether the notice of a job is still needed: not about a setup that has died, that another try has
-// replaced, or of which the notice of the agreement tells, not about a mandate that lives again, no link to a setup
-// that is complete, nothing but its end about what has ended, and about nothing once the personal data was erased.
+// NoticeNeeded reports whether the notice of a job should still be sent. Once the personal data is erased, no notice is. After an
+// end, only the notice of that end is. Otherwise it is dropped if its setup failed or was tried again, if the notice of the
+// agreement covers it, if the mandate is valid again, or if it has a link and the setup is complete.
 func (c Checkout) NoticeNeeded(j Job) bool {
 	switch {
 	case c.Erased():

@@ -63,13 +63,13 @@ func PageLasts(a agreement.Agreement) money.Date {
 	return payments[len(payments)-1].Taken.After(money.Monthly, pageMonths)
 }
 
-// Acceptance is the message of a payer's browser as it goes on from the setup page to the processor.
+// Acceptance is the form that a payer submits when leaving the setup page for the processor.
 type Acceptance struct {
 	From    string // its network address; "" if it is not known
 	TermsID string // the Name of the Disclosure that the page showed
-	// Page is the path of the page that showed it, without the token. It is kept for ever, and so must not name a person. A page of
-	// the host's own that shows the payer something else leaves TermsID and Page empty: the consent is then no evidence of any
-	// terms, and the agreement gives the usual notice at least.
+	// Page is the path of the page that showed it, without the token. It is kept for ever, and so must not name a person. A host
+	// that shows a page of its own with another text must leave TermsID and Page empty: the consent is then no evidence of any
+	// terms, and the agreement gives at least the usual notice.
 	Page string
 }
 

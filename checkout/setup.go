@@ -78,9 +78,9 @@ func (o Observation) complete() bool {
 // dies before the confirm it is false again, so that the payer can try again; once it is confirmed it stays true.
 func (c Checkout) SetupComplete() bool { return c.Status == Confirmed || c.Setup.complete() }
 
-// NextPoll returns how long a provider that polls the checkout waits before it asks again: the longer, the longer ago a create made
-// or renewed the link or the payer went on to the processor, and longest while the payer is done and a confirm would be refused because of
-// the mandate. 0: there is nothing to wait for.
+// NextPoll returns the interval that a provider should wait before its next poll. It grows with the time since the link was last
+// created or renewed, or since the payer went on to the processor, and is longest while a confirm would be refused because of the
+// mandate. It is 0 if there is nothing to wait for.
 func (c Checkout) NextPoll(now time.Time) time.Duration {
 	const slow = 15 * time.Minute
 	latest := slices.MaxFunc([]time.Time{c.CreatedAt, c.Latest().Renewed, c.Setup.Consent.At}, time.Time.Compare)
@@ -163,10 +163,10 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 	return true
 }
 
-// Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than
-// what is known. The account, once known, stays. The payer is told when that completes the setup. From the confirm on, payer and CRM
-// are told of a mandate that ends or is reinstated; before it, a mandate that is reinstated has the payer's first notice.
-// What lives again of a checkout that has ended is ended again.
+// Observe returns the checkout with what the processor says of its setup now, if that was begun and is not older than what is
+// known. The account, once known, stays. If this completes the setup, the payer is notified. After the confirm, the payer and the
+// CRM are notified when a mandate ends or is reinstated; before it, a reinstated mandate causes the payer's first notice. If the
+// setup of an ended checkout becomes active again, it is ended again.
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
 	before, known := c.Setup, c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {

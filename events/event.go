@@ -170,8 +170,8 @@ func encode(e envelope) []byte {
 // ErrAltered is the error of Read for a body that is not as it was made.
 var ErrAltered = errors.New("the event_id does not follow from the body")
 
-// Read returns the event that has a body. An event's id follows from its body: the error is ErrAltered for a body in which
-// anything was changed. That is a checksum: only a signature proves who sent it.
+// Read parses the body of an event. An event's id follows from its body: the error is ErrAltered if anything was changed in it.
+// That is a checksum: only a signature proves who sent it.
 func Read(body []byte) (Event, error) {
 	var e struct {
 		ID        string  `json:"event_id"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Calendar is the rule by which a collector of direct debits knows the days on which it takes payments. It is a fact of the
-// collector, not of the banks: BECS NZ settles on every day of the year.
+// Calendar determines the days on which a collector of direct debits takes payments. It is a fact of the collector, not of the
+// banks: BECS NZ settles on every day of the year.
 type Calendar string
 
 const (

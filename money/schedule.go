@@ -29,10 +29,9 @@ type Charge struct {
 	Amount   Cents
 }
 
-// Schedule lists every charge of a plan in order of its due date. With an upfront payment
-// the first charge is that payment on the plan's first date, and the instalments follow from
-// one period later; without one the instalments start on the first date. The charges sum to
-// the course price. Every page, document and export takes its planned dates and amounts from here.
+// Schedule lists every charge of a plan in order of its due date. If there is an upfront payment, it is the first charge, on the
+// plan's first date, and the instalments start one period later. Otherwise they start on the first date. The charges sum to the
+// course price. Every page, document and export takes its planned dates and amounts from here.
 //
 // The plan must be an accepted plan: its frequency is valid, and it has at least one instalment.
 func Schedule(upfront Cents, plan Plan) []Charge {

@@ -42,9 +42,9 @@ type Desk interface {
 	// has begun, and of the others the checkouts of the last checkout.SearchDays. A checkout whose personal data is erased is found by neither.
 	Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error)
 
-	// Troubles counts the checkouts that need a hand at a time, by trouble and provider: the checkouts that Find returns. Troubles without a
-	// count are left out, and the order is free. A job that is refused for good is a trouble since it was settled, and a job that the CRM
-	// or the processor has refused since it entered or began anew. Of several in a checkout the earliest counts.
+	// Troubles counts, by trouble and provider, the checkouts that Find would return at this time. Troubles without a count are
+	// left out, and the order is free. A job that is refused for good is a trouble since it was settled, and a job that the CRM or
+	// the processor has refused since it entered or began anew. Of several in a checkout the earliest counts.
 	Troubles(ctx context.Context, now time.Time) ([]checkout.TroubleCount, error)
 
 	// Acts returns the acts that the filter admits, at most limit, the newest first, and of one time by later ids.

@@ -19,15 +19,15 @@ type Processor interface {
 	// ReturnURL of its own start. Once the payer is done, the key gives the same billing request or an error.
 	Begin(ctx context.Context, start checkout.SetupStart) (checkout.BillingRequest, error)
 
-	// Observe returns the processor's state of a setup that was begun: of q.Setup.BillingRequestID, and of its mandate. Before
-	// the payer is done the observation has BillingPending, MandateNone and CustomerInProgress; while the processor makes the
-	// mandate, a status between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince,
-	// MandateReason and FirstCharge must be set, or the setup does not count as complete. AccountMask is the account as the processor masks
-	// it, with agreement.HiddenDigit for each hidden digit: at most 32 characters, and no digits but bank and branch, the last
-	// two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only Authorisation and
-	// the fields of the mandate change. Without MandateSince a mandate does not go back and a dead mandate stays dead; with it,
-	// the later status counts, a mandate that has ended since a later time has ended again, and operators are shown which mandates
-	// ended. Authorised comes when money may be collected. A billing request that the processor never made is an error.
+	// Observe returns the processor's state of a setup that was begun: of q.Setup.BillingRequestID, and of its mandate. Before the
+	// payer is done the observation has BillingPending, MandateNone and CustomerInProgress; while the processor makes the mandate,
+	// a status between BillingPending and BillingFulfilled. Once it has BillingFulfilled, all fields but MandateSince,
+	// MandateReason and FirstCharge must be set, or the setup does not count as complete. AccountMask is the account as the
+	// processor masks it, with agreement.HiddenDigit for each hidden digit: at most 32 characters, and no digits but bank and
+	// branch, the last two of the base and the suffix; or, where bank and branch are hidden, the last four. From then on only
+	// Authorisation and the fields of the mandate change. If MandateSince is zero, a mandate never returns to an earlier status,
+	// and a dead mandate stays dead. Otherwise the status with the later MandateSince counts, and operators are shown which
+	// mandates ended. Authorised comes when money may be collected. A billing request that the processor never made is an error.
 	//
 	// It is called by polls and by the setup page, at most every two seconds by each for a billing request, before a confirm,
 	// and now and then for setups whose outcome is not final. After an error a poll is answered from the record, and a confirm
@@ -36,8 +36,8 @@ type Processor interface {
 
 	// Cancel ends a setup for good: no payment can be collected by it once Cancel has returned nil, whatever the payer does. Its
 	// billing request is cancelled, and its mandate if there is one. It may be called again, and by many processes at once: what
-	// has ended is no error. After an error it is called again; so a setup that cannot be ended yet, because the processor makes
-	// its mandate, is an error until it can.
+	// has ended is no error. After an error it is called again. If a setup cannot be ended yet, for example because its mandate is
+	// being made, Cancel returns an error.
 	Cancel(ctx context.Context, q checkout.SetupQuery) error
 
 	// Ready returns nil if the processor can be reached and would take a Begin. It changes nothing there.

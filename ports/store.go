@@ -11,9 +11,9 @@ import (
 
 // Store is a store for a service.
 //
-// A method that changes something is atomic: it stores everything that it is given, or nothing. Once it has returned nil, its writes
-// survive the death of the process and of the machine, and of a standby that its operator demands; every later read, in any process,
-// sees them. Three errors tell the other outcomes:
+// A method that changes something is atomic: it stores everything that it is given, or nothing. Once it has returned nil, its
+// writes are durable and visible to every later read, in any process. They survive a crash of the process and of the machine, and a
+// failover to a synchronous standby. Three errors tell the other outcomes:
 //
 //   - ErrBusy: nothing was stored, and the same call may succeed later.
 //   - ErrUnknown: they may be stored or not. The caller finds out by its own idempotency; no method finds out for it.
@@ -41,8 +41,8 @@ type Checkouts interface {
 	// InsertCheckout stores the change of a new checkout. Of concurrent inserts with one id, order or idempotency key of a provider,
 	// whether the key came in a header or is the default one, one succeeds; the others return ErrDuplicate.
 	//
-	// With hold, the caller gets leases for this time on those jobs of the change whose kind is Direct and that are due at once, in
-	// the order of the change, and makes the first attempts. Events behind a pending event of an earlier change are not leased.
+	// If hold is above 0, the caller gets leases of that duration on the jobs of the change that are due at once and whose kind is
+	// Direct, in their order, and makes their first attempts. Events behind a pending event of an earlier change are not leased.
 	InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) ([]checkout.Lease, error)
 
 	// Checkout returns a checkout, or ErrNotFound.
@@ -52,9 +52,10 @@ type Checkouts interface {
 	// returns one of them.
 	FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error)
 
-	// UpdateCheckout stores the change that decide makes of a checkout, and returns it. decide gets known, which the caller has read,
-	// and once more what is on record where that has another revision: a change is stored only over the revision that it was decided
-	// on. A change without a time (checkout.Change.Changes) stores nothing, and is returned. Leases are as InsertCheckout has them.
+	// UpdateCheckout applies decide to a checkout, stores the change, and returns it. decide is first called with known, which the
+	// caller has read. If the revision on record is another, it is called again with the checkout on record: a change is stored
+	// only over the revision that it was decided on. A change without a time (checkout.Change.Changes) stores nothing, and is
+	// returned. Leases are as InsertCheckout has them.
 	//
 	// A job of a kind that is Queued enters once: a notice whose id is on record is left out. When a notice enters, the pending notices
 	// of the checkout are due at once. A job of another kind is armed. If it is settled, it begins anew as the new job, with the token
@@ -137,10 +138,10 @@ type Configuration interface {
 
 // Retention finds what was kept for long enough.
 type Retention interface {
-	// OldCheckouts looks at no more than limit checkouts, in an order that never changes, from the cursor that the last call returned,
-	// or from the first for "". It returns the ids of the confirmed checkouts that were created before confirmed and are not erased, of
-	// the other checkouts that were created before open and are not erased, and next, which is "" at the end. Of the checkouts that
-	// it looks at, it deletes the settled jobs that were settled longer ago than checkout.EventsKept (events) or checkout.JobsKept, but
+	// OldCheckouts scans up to limit checkouts in a fixed order, from the cursor that the last call returned, or from the first for
+	// "". It returns the ids of the confirmed checkouts that were created before confirmed and are not erased, of the other
+	// checkouts that were created before open and are not erased, and next, which is "" at the end. Of the checkouts that it looks
+	// at, it deletes the settled jobs that were settled longer ago than checkout.EventsKept (events) or checkout.JobsKept, but
 	// never one of kind JobSync.
 	OldCheckouts(ctx context.Context, cursor string, limit int, confirmed, open time.Time) (ids []string, next string, err error)
 }

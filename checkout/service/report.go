@@ -60,7 +60,7 @@ const (
 	CountMandateBlocked   Count = countMandate + "blocked"
 )
 
-// Counts lists every one, for tables that must be complete.
+// Counts returns all counts, for tables that must be complete.
 func Counts() []Count {
 	return []Count{CountCreate, CountConfirm, CountRepeatedConfirm, CountUnprinted, CountSyncRefused,
 		CountMandateFailed, CountMandateCancelled, CountMandateExpired, CountMandateBlocked}

@@ -202,9 +202,9 @@ func (s *Service) notice(page SetupPage) agreement.Notice {
 	return page.DebitTerms.NoticeOn(day)
 }
 
-// BeginSetup starts the bank setup and returns where the payer's browser goes next: to the processor, or back to the
-// setup page if there is nothing to do there. It is stored as the payer's consent to the direct debit terms. The
-// refusals are SETUP_LINK_UNKNOWN, SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
+// BeginSetup starts the bank setup and returns the URL to redirect the payer's browser to: the processor's, or the setup page's if
+// there is nothing to do there. It is stored as the payer's consent to the direct debit terms. The refusals are SETUP_LINK_UNKNOWN,
+// SETUP_LINK_EXPIRED, CHECKOUT_CANCELLED, PROVIDER_NOT_ENABLED, TERMS_CHANGED and BUSY.
 func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkout.Acceptance) (url string, err error) {
 	defer recovered(&err)
 	ctx, cancel := detached(ctx, waitLimit+processorLimit)

@@ -1,6 +1,6 @@
-// Package hostedpages serves the pages that a payer sees, in the provider's branding: the setup page and the legal page; once
-// there is an agreement, the payer's page in the place of the first, and the agreement. No page needs a script. A product with
-// pages of its own calls Service.SetupPage, BeginSetup, ReturnPage and MailLink instead.
+// Package hostedpages serves the pages for payers, in the provider's branding: the setup page, the terms and the privacy notice
+// and, once there is an agreement, the payer's page and the agreement. No page needs a script. A product with pages of its own
+// calls Service.SetupPage, BeginSetup, ReturnPage and MailLink instead.
 package hostedpages
 
 import (

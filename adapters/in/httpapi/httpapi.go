@@ -43,7 +43,7 @@ type Options struct {
 	Rand    io.Reader        // for request ids; crypto/rand if nil
 }
 
-// Answered describes a request that was answered. A client can invent no value of it.
+// Answered describes a request that was answered. No field has a value that a client can invent.
 type Answered = web.Answered
 
 // New returns the handler of everything under the service's base URL.

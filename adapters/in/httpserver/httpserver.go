@@ -131,8 +131,8 @@ func (c Config) drain(ctx context.Context, server *http.Server, listener *drainL
 	c.Log.Info("stopped")
 }
 
-// New returns a server for h with the time-outs of Serve, for a program that serves and drains by itself: 5 s for a
-// request's header, 10 s for the whole of it, 60 s for the answer, 60 s idle.
+// New returns a server for h with the time-outs of Serve: 5 s for a request's header, 10 s for the whole of it, 60 s for the
+// answer, 60 s idle.
 func New(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:                      h,
@@ -238,8 +238,8 @@ func (l *drainListener) drain() {
 // maxLines is the number of lines that wait for a reader.
 const maxLines = 4096
 
-// Lines passes what is written to another writer, a line each, and never makes anybody wait: a line is lost where the reader of that
-// writer is too slow, stuck or gone. It is safe for concurrent use.
+// Lines is an asynchronous writer of lines. It drops a line rather than block if the reader of the underlying writer is slow, stuck
+// or gone. It is safe for concurrent use.
 type Lines struct {
 	waiting chan []byte
 	lost    atomic.Int64

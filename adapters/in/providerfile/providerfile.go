@@ -146,8 +146,8 @@ type TermsFile struct {
 type Profile string
 
 const (
-	// ConsumerCredit wants what the Credit Contracts and Consumer Finance Act 2003 has a lender disclose, as far as this service
-	// knows of it.
+	// ConsumerCredit requires the disclosures of a lender by the Credit Contracts and Consumer Finance Act 2003, as far as this
+	// service has them.
 	ConsumerCredit Profile = "consumer-credit"
 	// NoProfile checks nothing: the operator has said why.
 	NoProfile Profile = "none"
@@ -159,8 +159,8 @@ func (f TermsFile) Chosen() Profile { return cmp.Or(f.Profile, ConsumerCredit) }
 // leastDays is the number of working days in which the law lets every debtor cancel.
 const leastDays = 5
 
-// Missing returns what the terms lack by their profile, a sentence each that begins with the name of the file's field. named says
-// that the processor names who debits the account, so that the terms need not.
+// Missing returns a sentence for each term that the profile requires and the file lacks; it begins with the name of the field.
+// named reports that the processor names the party that debits, so that the terms need not.
 func (f TermsFile) Missing(named bool) (missing []string) {
 	if f.Chosen() != ConsumerCredit {
 		return nil
