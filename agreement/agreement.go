@@ -79,7 +79,7 @@ type DirectDebit struct {
 }
 
 // Check returns an error that lists every inconsistency in the figures. The initial payment and the instalments must add up to the
-// price, and the charges must be those of the plan (see [money.Schedule]) and sum to the price.
+// price, and the charges must be the charges of the plan (see [money.Schedule]) and sum to the price.
 func (a Agreement) Check() error {
 	var f faults
 	if sum := a.Pricing.Upfront + a.Pricing.Principal; sum != a.Pricing.Price {

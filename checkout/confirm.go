@@ -201,8 +201,8 @@ func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agree
 	}
 }
 
-// NoticeOn returns the notice of an agreement that is concluded on day. Its period is the one that the payer consented to, or else
-// own. No payment is taken before the first day on which the processor can collect.
+// NoticeOn returns the notice of an agreement that is concluded on day. Its period is the period that the payer consented to, or
+// else own. No payment is taken before the first day on which the processor can collect.
 func (c Checkout) NoticeOn(day money.Date, own agreement.NoticePeriod, calendar money.Calendar) agreement.Notice {
 	n := agreement.AgreedNotice(c.Setup.Consent, own, day, calendar)
 	if first := c.Setup.FirstCharge; n.NotBefore.Before(first) {

@@ -53,7 +53,7 @@ type Enrolment struct {
 // data. Its text has no personal data.
 type CRMRefusal struct {
 	Code   string  // the CRM's word: FIELD_CUSTOM_VALIDATION_EXCEPTION
-	Faults []Fault // the refused fields, by the contract's name ("student.last_name") where it is known, else by the CRM's
+	Faults []Fault // the refused fields, by the contract's name ("student.last_name") where it is known, else by the CRM's, each with the reason
 }
 
 func (e *CRMRefusal) Error() string {
@@ -69,7 +69,7 @@ func (e *CRMRefusal) Error() string {
 
 // Codes of refusals by a CRM that knows more than the store, after a restore of the store to an earlier time.
 const (
-	CRMAhead          = "CRM_IS_AHEAD"          // it has a newer revision
+	CRMAhead          = "CRM_IS_AHEAD"          // it has a newer revision, or a stage beyond
 	CRMOtherAgreement = "CRM_OTHER_AGREEMENT"   // the enrolment is complete there under another agreement number
 	CRMMissing        = "CRM_RECORD_IS_MISSING" // what was written is not there any more
 )

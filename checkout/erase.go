@@ -103,8 +103,8 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// AbandonedBefore returns the cutoff for unconfirmed checkouts: one that was created before it may be due for erasure. It is the
-// zero time if they are kept for ever.
+// AbandonedBefore returns the cutoff for unconfirmed checkouts: a checkout that was created before it may be due for erasure. It is
+// the zero time if they are kept for ever.
 func (r Retention) AbandonedBefore(now time.Time) time.Time { return ago(now, 0, r.AbandonedDays) }
 
 // AgreedBefore is AbandonedBefore for confirmed checkouts.

@@ -26,9 +26,9 @@ type SetupStart struct {
 	ProviderName string // as the payer knows the provider
 	CheckoutID   string
 	OrderID      string
-	// ReturnURL is where the processor redirects the payer's browser. Nothing else may link to it, because opening it queries the
-	// processor. It holds the setup token, which nothing should store. A form that leads there by a redirect needs its origin in
-	// the page's form-action policy.
+	// ReturnURL is the address to which the processor redirects the payer's browser. Nothing else may link to it, because opening
+	// it queries the processor. It holds the setup token, which nothing should store. A form that leads there by a redirect needs
+	// its origin in the page's form-action policy.
 	ReturnURL   string
 	Student     Student
 	Description string               // what the payer agrees to: the course's name

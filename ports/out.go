@@ -59,13 +59,20 @@ type CRM interface {
 	// Sync brings the CRM up to date with one checkout: contact, enrolment with its stage, direct debit authority, agreement
 	// with the facts of its schedule, document and end. It may be called again at any time, by many processes at once, and after a
 	// call whose outcome is unknown; it leads to one record under each identifier. Two things hold however calls overtake each other:
-	// an older revision is never written over a newer one, and the stage moves forward only, each step once, for the CRM begins to
-	// move money when an enrolment is complete: open, complete, withdrawn; or open, cancelled; or open, withdrawn.
 	//
-	// nil says that the CRM has e.Checkout.Revision whole. There are three kinds of errors. A *checkout.CRMRefusal says that the CRM does
-	// not take it, now or if it is asked again: also where it knows more than e (checkout.CRMAhead and its like), which is never taken
-	// back. ErrBusy says that the CRM takes no calls now, for no enrolment; it comes at once while a circuit breaker of the CRM's own is
-	// open. After any other error the outcome is unknown, and the call is to be repeated. No error has personal data.
+	//   - An older revision is never written over a newer one.
+	//   - The stage moves forward only, each step once, for the CRM begins to move money when an enrolment is complete: open,
+	//     complete, withdrawn; or open, cancelled; or open, withdrawn.
+	//
+	// Sync returns nil once the CRM has stored e.Checkout.Revision completely. There are three kinds of errors:
+	//
+	//   - A *checkout.CRMRefusal: the CRM does not take e, now or if it is asked again. Where it knows more than e, which is never taken
+	//     back, the code is checkout.CRMAhead, CRMOtherAgreement or CRMMissing, and the text names both values: revisions, stages or
+	//     agreement numbers. Without an agreement in e, a completed enrolment is CRMOtherAgreement.
+	//   - ErrBusy: the CRM takes no calls now, for no enrolment. It comes at once while a circuit breaker of the CRM's own is open.
+	//   - Any other: the outcome is unknown, and the call is to be repeated.
+	//
+	// No error has personal data.
 	Sync(ctx context.Context, e checkout.Enrolment) error
 
 	// Ready returns nil if the CRM takes calls. It changes nothing there.

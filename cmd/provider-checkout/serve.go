@@ -37,7 +37,7 @@ func (f *serve) Run(ctx context.Context, c *call) error {
 type server struct {
 	*call
 	ServerFlags
-	crm *salesforce.CRM // nil: the embedded CRM
+	crm *salesforce.CRM // nil: the store is the record
 }
 
 func (s *server) serve(ctx context.Context) error {

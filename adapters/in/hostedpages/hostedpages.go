@@ -109,21 +109,22 @@ func (p *pages) found(w http.ResponseWriter, r *http.Request, setup service.Setu
 	}
 	web.RequestOf(r.Context()).Provider = setup.Provider.Code
 	c = p.content(setup)
+	code := checkout.CodeLinkExpired
 	var name, title string
 	switch setup.State {
 	case checkout.PageCancelled:
-		name, title = "cancelled.html", "This payment plan was cancelled"
+		name, title, code = "cancelled.html", "This payment plan was cancelled", checkout.CodeCancelled
 	case checkout.PageExpired:
 		name, title = "expired.html", "This link has expired"
 	case checkout.PageEnded:
 		name, title = "over.html", "This page has ended"
 	case checkout.PageNotEnabled:
-		name, title = "notenabled.html", "This page is not available"
+		name, title, code = "notenabled.html", "This page is not available", checkout.CodeProviderNotEnabled
 	default:
 		return c, true
 	}
 	v := p.view(c, title)
-	v.Status = http.StatusGone
+	v.Status = web.PageStatus(code)
 	p.site.Show(w, r, name, v)
 	return c, false
 }
@@ -213,16 +214,17 @@ func (p *pages) begin(w http.ResponseWriter, r *http.Request, form url.Values, t
 		p.site.Fail(w, r, err)
 		return
 	}
-	web.RequestOf(r.Context()).Refused, _ = errors.AsType[*checkout.Error](err)
+	refusal, _ := errors.AsType[*checkout.Error](err)
+	web.RequestOf(r.Context()).Refused = refusal
 	c, ok := p.load(w, r, token)
 	if !ok {
 		return // the page itself gives the reason
 	}
-	switch {
-	case checkout.Refused(err, checkout.CodeTermsChanged):
-		c.Notice = termsChanged
-	case checkout.Refused(err, checkout.CodeBusy):
-		c.Notice = notStarted
+	switch refusal.Code {
+	case checkout.CodeTermsChanged:
+		c.Notice, c.Status = termsChanged, web.PageStatus(refusal.Code)
+	case checkout.CodeBusy:
+		c.Notice, c.Status = notStarted, web.PageStatus(refusal.Code)
 		web.SetRetryAfter(w.Header(), web.BusyFor)
 	}
 	p.setup(w, r, c)
@@ -260,7 +262,7 @@ func (p *pages) setup(w http.ResponseWriter, r *http.Request, c content) {
 	case c.State == checkout.PageSettling:
 		name, v.Title = "settling.html", "Your direct debit is being set up"
 	case !c.Done():
-		v.FormsTo, v.Status = p.service.PageOrigins(), cmp.Or(c.Notice.Status, http.StatusOK)
+		v.FormsTo, v.Status = p.service.PageOrigins(), cmp.Or(c.Status, http.StatusOK)
 	case c.Checkout.Withdrawn():
 		name, v.Title = "withdrawn.html", "Your agreement was withdrawn"
 	case c.Confirmed():

@@ -1,10 +1,6 @@
 package hostedpages
 
-import (
-	"net/http"
-
-	"github.com/provider-checkout/provider-checkout/checkout"
-)
+import "github.com/provider-checkout/provider-checkout/checkout"
 
 // notice is the message at the top of a page, which a payer reads before anything else.
 type notice struct {
@@ -12,7 +8,6 @@ type notice struct {
 	Failure     bool // something went wrong
 	Ask         bool // the provider, if it happens again
 	Way         way  // optional
-	Status      int  // of the answer; 0 for 200
 }
 
 type way struct{ Text, To string }
@@ -30,11 +25,11 @@ const (
 
 // termsChanged is the notice to a payer who went on from a page that showed other terms.
 var termsChanged = notice{Title: "The terms have changed", Text: "The terms, or the dates of the plan, have changed since you " +
-	"opened this page. Please read them again, and continue if you accept them. Nothing was set up.", Status: http.StatusConflict}
+	"opened this page. Please read them again, and continue if you accept them. Nothing was set up."}
 
 // notStarted is the notice to a payer who went on while the processor was away. An earlier try may have succeeded.
 var notStarted = notice{Title: "We could not start your bank setup", Text: "A service that it needs does not answer at the moment. " +
-	"No payment was taken. Wait a minute, then go on below.", Failure: true, Ask: true, Way: goOn, Status: http.StatusServiceUnavailable}
+	"No payment was taken. Wait a minute, then go on below.", Failure: true, Ask: true, Way: goOn}
 
 // notices tells the outcome of a payer's last try, and what to do now.
 var notices = map[checkout.LastTry]notice{

@@ -20,6 +20,7 @@ type content struct {
 	service.SetupPage
 	planView
 	Notice notice // what the payer reads first; zero for nothing
+	Status int    // of the setup page; 0 for 200
 	Agency agreement.Agency
 
 	FormURL      string

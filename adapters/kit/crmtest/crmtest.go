@@ -37,7 +37,7 @@ type Stored struct {
 	End          string   // "" before the end
 	LastName     string
 	CourseName   string
-	FirstPayment string // of the enrolment
+	FirstPayment string // of the enrolment: 2027-02-01
 	Mandate      checkout.MandateStatus
 	Number       string // of the agreement
 	Facts        string

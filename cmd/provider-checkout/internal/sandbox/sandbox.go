@@ -62,7 +62,7 @@ var printer = sync.OnceValues(func() (*pdf.Printer, error) {
 // secret is the operator's.
 var secret = bytes.Repeat([]byte("s"), checkout.MinSecret)
 
-// Outside is a world around a sandbox. The zero value has the fake processor, the embedded CRM and the time of the machine.
+// Outside is a world around a sandbox. The zero value has the fake processor, no CRM but the store, and the time of the machine.
 type Outside struct {
 	GoCardless, Salesforce bool      // whether they are simulated
 	Now                    time.Time // at which the clock is stopped until it is moved
