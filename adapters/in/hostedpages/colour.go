@@ -23,7 +23,14 @@ func colourPath(text string) string {
 	return assetsPath + "colour-" + c.String()[1:] + ".css"
 }
 
-// asset answers with the stylesheet of a colour that the path names, or with a file of the site.
+// The backgrounds that are nearest in brightness to the links on them: --paper of style.css, in light and dark.
+var (
+	lightPaper = colour.RGB{R: 0xf4, G: 0xf5, B: 0xf6}
+	darkPaper  = colour.RGB{R: 0x22, G: 0x27, B: 0x2b}
+)
+
+// asset answers with a file of the site, or with the stylesheet of a colour that the path names: the colour of text on it, and itself as
+// the colour of text, dark enough to be read on a light background and light enough on a dark one.
 func (p *pages) asset(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, assetsPath)
 	found := colourFile.FindStringSubmatch(name)
@@ -32,18 +39,7 @@ func (p *pages) asset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	brand, _ := colour.Parse("#" + found[1]) // the pattern of the address allows nothing else
-	web.ServeAsset(w, name, stylesheet(brand), true)
-}
-
-// The backgrounds that are nearest in brightness to the links on them: --paper of style.css, in light and dark.
-var (
-	lightPaper = colour.RGB{R: 0xf4, G: 0xf5, B: 0xf6}
-	darkPaper  = colour.RGB{R: 0x22, G: 0x27, B: 0x2b}
-)
-
-// stylesheet returns the rules for a brand's colour: the colour of text on it, and itself as the colour of text, dark
-// enough to be read on a light background and light enough on a dark one.
-func stylesheet(brand colour.RGB) []byte {
-	return fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; --brand-text-dark: %s; }\n",
+	sheet := fmt.Appendf(nil, ":root { --brand: %s; --on-brand: %s; --brand-text: %s; --brand-text-dark: %s; }\n",
 		brand, brand.BestTextColour(), brand.TextOn(lightPaper, colour.ContrastAA), brand.TextOn(darkPaper, colour.ContrastAAA))
+	web.ServeAsset(w, name, sheet, true)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/provider-checkout/provider-checkout/checkout/service"
 )
 
-func (a *api) about(r *http.Request) (any, error) {
-	return toAboutWire(a.app.Readiness(r.Context())), nil
+func (a *api) about(*http.Request) (any, error) {
+	return aboutWire{true, "provider-checkout", "v1", a.app.Environment(), a.app.BaseURL()}, nil
 }
 
 func (a *api) environment(r *http.Request) (any, error) {

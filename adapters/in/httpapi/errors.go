@@ -95,6 +95,3 @@ func (a *api) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	web.WriteJSON(w, p.status, toEnvelopeWire(p, a.app.BaseURL(), web.RequestID(r.Context())))
 }
-
-// failed answers for a handler that panicked, which is logged already.
-func (a *api) failed(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, internal()) }

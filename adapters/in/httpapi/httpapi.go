@@ -90,7 +90,8 @@ func newHandler(app application, o Options) http.Handler {
 		perKey:    web.NewLimiter(o.RateLimit, shared.Now),
 		perSource: web.NewLimiter(o.RateLimit, shared.Now),
 	}
-	return web.Wrap(shared, mounted(o.Mount, a.routes()), a.failed)
+	failed := func(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, internal()) } // after a panic, which is logged already
+	return web.Wrap(shared, mounted(o.Mount, a.routes()), failed)
 }
 
 func (a *api) routes() web.Router {

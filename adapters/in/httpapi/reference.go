@@ -32,8 +32,6 @@ var (
 // exampleBase stands in openapi.json and in reference.html for the base URL of the service.
 const exampleBase = "https://pay.example.nz"
 
-var referencePage = sync.OnceValue(renderReference)
-
 // file serves a text that is the same for all clients, with the service's base URL in it. A client that has it already is told so.
 func file(contentType, base string, text []byte) http.Handler {
 	body := bytes.ReplaceAll(text, []byte(exampleBase), []byte(base))
@@ -53,8 +51,8 @@ func file(contentType, base string, text []byte) http.Handler {
 	}))
 }
 
-// renderReference returns the page at /docs. It panics if openapi.json or reference.html is faulty: they are part of the program.
-func renderReference() []byte {
+// referencePage returns the page at /docs. It panics if openapi.json or reference.html is faulty: they are part of the program.
+var referencePage = sync.OnceValue(func() []byte {
 	root, err := strictjson.Parse(openapiJSON, maxDepth)
 	if err != nil {
 		panic(err)
@@ -67,7 +65,7 @@ func renderReference() []byte {
 		panic(err)
 	}
 	return out.Bytes()
-}
+})
 
 // node is a value in openapi.json. A nil node is an absent value.
 type node struct {

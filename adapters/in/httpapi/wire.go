@@ -237,10 +237,6 @@ type aboutWire struct {
 	BaseURL     string                `json:"base_url"`
 }
 
-func toAboutWire(r service.Readiness) aboutWire {
-	return aboutWire{true, "provider-checkout", "v1", r.Environment, r.BaseURL}
-}
-
 // environmentWire is the answer to GET /v1/environment (section 4).
 type environmentWire struct {
 	Success         bool                  `json:"success"`

@@ -1,11 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 )
@@ -62,12 +59,4 @@ func (r Router) Allowed(req *http.Request) string {
 		}
 	}
 	return strings.Join(allowed, ", ")
-}
-
-func (o Options) observe(r *http.Request, a *answer, took time.Duration) {
-	method := r.Method
-	if !slices.Contains(methods, method) {
-		method = other
-	}
-	o.Observe(Answered{Method: method, Route: cmp.Or(RequestOf(r.Context()).Route, other), Status: a.sent(), Took: took})
 }

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,7 +131,11 @@ func Wrap(o Options, next http.Handler, failed http.HandlerFunc) http.Handler {
 		defer func() {
 			took := o.Now().Sub(began)
 			logRequest(o, r, a, took)
-			o.observe(r, a, took)
+			method := r.Method
+			if !slices.Contains(methods, method) {
+				method = other
+			}
+			o.Observe(Answered{Method: method, Route: cmp.Or(info.Route, other), Status: a.sent(), Took: took})
 		}()
 		o.serve(a, withoutBase(r, base), next, failed)
 	})

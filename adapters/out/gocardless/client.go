@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,15 +42,13 @@ type client struct {
 type call struct {
 	method string
 	path   string
-	query  url.Values
 	key    string // the idempotency key of a POST; "" for another key with each attempt
 	body   any    // of a POST; nil of an action
 }
 
 // resource returns the name that is around the body and the answer: the first segment of the path.
 func (c call) resource() string {
-	name, _, _ := strings.Cut(c.path[1:], "/")
-	return name
+	return strings.FieldsFunc(c.path, func(r rune) bool { return r == '/' || r == '?' })[0]
 }
 
 // send makes a call, with retries, and returns the resource in its answer. Its error is an *apiError if GoCardless
@@ -68,7 +67,8 @@ func send[T any](ctx context.Context, c *client, call call) (resource T, err err
 		case err == nil:
 			return resource, nil
 		case attempt == maxAttempts || !transient(err) || !c.limit.sleep(ctx, outbound.Jitter(c.Rand, firstPause<<(attempt-1))):
-			return *new(T), fmt.Errorf("%s %s: %w", call.method, call.path, errors.Join(err, ctx.Err()))
+			path, _, _ := strings.Cut(call.path, "?")
+			return *new(T), fmt.Errorf("%s %s: %w", call.method, path, errors.Join(err, ctx.Err()))
 		}
 	}
 }
@@ -80,11 +80,7 @@ func (c *client) attempt(ctx context.Context, call call, body []byte) (answer []
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	address := c.URL + call.path
-	if len(call.query) > 0 {
-		address += "?" + call.query.Encode()
-	}
-	req, err := http.NewRequestWithContext(ctx, call.method, address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, call.method, c.URL+call.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the address is not a URL")
 	}
@@ -143,10 +139,10 @@ func decode[T any](data []byte, name string) (resource T, err error) {
 // get gets the resources at a path. query has names and values in turn.
 func get[T any](ctx context.Context, c *client, path string, query ...string) (T, error) {
 	values := url.Values{}
-	for i := 0; i < len(query); i += 2 {
-		values.Set(query[i], query[i+1])
+	for pair := range slices.Chunk(query, 2) {
+		values.Set(pair[0], pair[1])
 	}
-	return send[T](ctx, c, call{method: http.MethodGet, path: path, query: values})
+	return send[T](ctx, c, call{method: http.MethodGet, path: strings.TrimSuffix(path+"?"+values.Encode(), "?")})
 }
 
 func (c *client) billingRequest(ctx context.Context, id string) (billingRequestWire, error) {
@@ -261,10 +257,6 @@ type limiter struct {
 	pause  func(context.Context, time.Duration) (lasted bool)
 	mu     sync.Mutex
 	closed time.Time // until then no request is sent
-}
-
-func newLimiter(now func() time.Time) *limiter {
-	return &limiter{bucket: rate.NewLimiter(rate.Limit(perMinute-burst)/60, burst), now: now, pause: outbound.Pause}
 }
 
 // wait returns when a request may be sent. It fails at once if that is not within the caller's time.

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/provider-checkout/provider-checkout/adapters/internal/outbound"
 	"github.com/provider-checkout/provider-checkout/agreement"
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -67,10 +69,11 @@ func New(o Options) (*Processor, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("gocardless: %w", err)
 	}
+	limit := &limiter{bucket: rate.NewLimiter(rate.Limit(perMinute-burst)/60, burst), now: o.Now, pause: outbound.Pause}
 	return &Processor{
 		info: checkout.ProcessorInfo{Name: "gocardless", Company: "GoCardless", Environment: o.Environment, Calendar: money.BusinessDays,
 			PageOrigins: []string{pagesOf(o.URL)}, Notifies: true},
-		client:    &client{Options: o, limit: newLimiter(o.Now)},
+		client:    &client{Options: o, limit: limit},
 		creditors: bounded.NewCache[string, []creditorWire](creditorsLife, 1),
 	}, nil
 }

@@ -174,16 +174,12 @@ func parseTarget(raw string, allowPrivate bool) (*url.URL, error) {
 		return u, nil
 	case u.Scheme != "https":
 		return nil, errNotHTTPS
-	case !allowPrivate && !portAllowed(u.Port()):
+	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16)
+	if !allowPrivate && (err != nil || port != 443 && port < 1024) { // the ports of other protocols
 		return nil, errPort
 	}
 	return u, nil
-}
-
-// portAllowed reports whether events may go to a port. The ports of other protocols are refused.
-func portAllowed(port string) bool {
-	n, err := strconv.ParseUint(cmp.Or(port, "443"), 10, 16)
-	return err == nil && (n == 443 || n >= 1024)
 }
 
 // newDialer returns a dialer that checks each address before it connects to it.
