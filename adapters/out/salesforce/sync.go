@@ -30,16 +30,11 @@ type state struct{ stage, number string }
 
 // stateOf returns the state of a checkout, or, without its end, the state before that.
 func stateOf(c checkout.Checkout, ended bool) state {
-	s := state{open, c.Confirmation.AgreementNumber}
-	switch confirmed := c.Status == checkout.Confirmed; {
-	case confirmed && ended:
-		s.stage = withdrawn
-	case confirmed:
-		s.stage = complete
-	case ended:
-		s.stage = cancelled
+	stage := map[bool]string{false: open, true: complete}
+	if ended {
+		stage = map[bool]string{false: cancelled, true: withdrawn}
 	}
-	return s
+	return state{stage[c.Status == checkout.Confirmed], c.Confirmation.AgreementNumber}
 }
 
 // supposed returns the state that the organisation most likely has, by the revision that was written last.
