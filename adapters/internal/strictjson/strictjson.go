@@ -134,24 +134,14 @@ func (p *parser) fault(err error) *Error {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &Error{Path: step(syntax.JSONPointer.LastToken()), Message: "is given twice"}
 	}
-	return &Error{Message: "is not valid JSON at " + p.position(syntax.ByteOffset) + ": " + p.reason(syntax)}
-}
-
-// reason returns why the decoder stopped. It reports a comma at the start of a value, which is usually a
-// trailing comma after the last value.
-func (p *parser) reason(syntax *jsontext.SyntacticError) string {
-	if at := syntax.ByteOffset; at >= 0 && at < int64(len(p.data)) && p.data[at] == ',' {
-		return "a comma too many"
+	at := min(max(syntax.ByteOffset, 0), int64(len(p.data)))
+	before, reason := p.data[:at], syntax.Err.Error()
+	if bytes.HasPrefix(p.data[at:], []byte(",")) { // at the start of a value: usually a trailing comma after the last value
+		reason = "a comma too many"
 	}
-	return syntax.Err.Error()
-}
-
-// position returns an offset as a line and column, as an editor shows it.
-func (p *parser) position(offset int64) string {
-	before := p.data[:min(max(offset, 0), int64(len(p.data)))]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return fmt.Sprintf("line %d, column %d", line, column)
+	return &Error{Message: fmt.Sprintf("is not valid JSON at line %d, column %d: %s", line, column, reason)}
 }
 
 // Error describes a fault, and its place as far as it is known: "plan.instalment_amount",
@@ -170,22 +160,20 @@ func (e *Error) Error() string {
 
 // under returns e with one more step in front of the path.
 func (e *Error) under(step string) *Error {
-	if e.Path != "" && e.Path[0] != '[' {
-		step += "."
-	}
-	e.Path = step + e.Path
+	e.Path = join(step, e.Path)
 	return e
 }
 
 // Join returns the path of a name inside the object at path: "plan" and "instalment_amount" are
 // "plan.instalment_amount". A name that is not a plain word is quoted and a long one
 // is cut, so that a path cannot be mistaken for another, nor move a terminal's cursor.
-func Join(path, name string) string {
-	step := step(name)
-	if path == "" || step[0] == '[' {
-		return path + step
+func Join(path, name string) string { return join(path, step(name)) }
+
+func join(path, rest string) string {
+	if path == "" || rest == "" || rest[0] == '[' {
+		return path + rest
 	}
-	return path + "." + step
+	return path + "." + rest
 }
 
 const maxName = 64

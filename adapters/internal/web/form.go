@@ -33,24 +33,19 @@ func (s *Site) Handler(routes map[string]http.HandlerFunc) http.Handler {
 // answers the request itself: 404 without a secret, and 429 if the client's address or the secret exceeds the rate
 // limit.
 func (s *Site) Admit(w http.ResponseWriter, r *http.Request, secret string) bool {
-	if !s.allow(w, r, s.clients, ClientNet(r.Context())) {
-		return false
-	}
-	if secret == "" {
-		s.NotFound(w, r)
-		return false
-	}
 	name := sha256.Sum256([]byte(secret)) // of fixed length, however long the secret
-	return s.allow(w, r, s.secrets, string(name[:]))
-}
-
-func (s *Site) allow(w http.ResponseWriter, r *http.Request, l *Limiter, name string) bool {
-	wait, ok := l.Allow(name)
-	if !ok {
+	wait, ok := s.limiter.Allow(ClientNet(r.Context()))
+	if ok && secret != "" {
+		wait, ok = s.limiter.Allow(string(name[:]))
+	}
+	switch {
+	case !ok:
 		SetRetryAfter(w.Header(), wait)
 		s.problem(w, r, http.StatusTooManyRequests)
+	case secret == "":
+		s.NotFound(w, r)
 	}
-	return ok
+	return ok && secret != ""
 }
 
 // One returns a value that is given exactly once, or "".

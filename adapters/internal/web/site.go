@@ -27,9 +27,8 @@ type SiteConfig struct {
 type Site struct {
 	Options
 	SiteConfig
-	base    string // path of the base URL
-	clients *Limiter
-	secrets *Limiter
+	base    string   // path of the base URL
+	limiter *Limiter // of clients and of secrets
 	assets  map[string]asset
 	pages   map[string]*template.Template
 }
@@ -69,8 +68,7 @@ func (v View) policy() Policy {
 // NewSite parses every page once. It panics if a file is faulty: they are part of the program.
 func NewSite(o Options, c SiteConfig) *Site {
 	s := &Site{Options: o, SiteConfig: c, base: BasePath(o.BaseURL),
-		clients: NewLimiter(c.RateLimit, o.Now), secrets: NewLimiter(c.RateLimit, o.Now),
-		assets: map[string]asset{}, pages: map[string]*template.Template{}}
+		limiter: NewLimiter(c.RateLimit, o.Now), assets: map[string]asset{}, pages: map[string]*template.Template{}}
 	s.addAssets(shared)
 	s.addAssets(c.Files)
 	layout := template.New("layout.html").Funcs(template.FuncMap{"asset": s.assetURL, "prose": Prose,
