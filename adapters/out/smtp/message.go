@@ -20,7 +20,7 @@ import (
 )
 
 // message writes a notice as a message: the text, the same as HTML, and the files that go with it.
-func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
+func (n *Notifier) message(notice checkout.PayerNotice) *mail.Msg {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&n.from)
 	if standsAsItIs(notice.To.Name) {
@@ -42,12 +42,10 @@ func (n *Notifier) message(notice checkout.PayerNotice) (*mail.Msg, error) {
 	m.SetBodyString(mail.TypeTextPlain, notice.Text)
 	m.AddAlternativeString(mail.TypeTextHTML, notice.HTML)
 	for _, a := range notice.Attachments {
-		err := m.AttachReader(a.Name, bytes.NewReader(a.Bytes), mail.WithFileContentType(mail.ContentType(a.MediaType)))
-		if err != nil {
-			return nil, err
-		}
+		// Bytes can always be read.
+		_ = m.AttachReader(a.Name, bytes.NewReader(a.Bytes), mail.WithFileContentType(mail.ContentType(a.MediaType)))
 	}
-	return m, nil
+	return m
 }
 
 func (n *Notifier) messageID(id string) string {

@@ -137,10 +137,6 @@ func (n *Notifier) setURL(text string) error {
 func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (receipt string, err error) {
 	redact := n.redactor(notice.To.Email)
 	notice.To.Email, notice.ReplyTo = inASCII(notice.To.Email), inASCII(notice.ReplyTo)
-	message, err := n.message(notice)
-	if err != nil { // it would be as wrong the next time
-		return "", &checkout.NoticeRefusal{Answer: redact("write the message: " + err.Error())}
-	}
 	server, closeConn, err := n.connect(ctx, notice.To.Email)
 	if err != nil {
 		return "", failure(ctx, redact, "reach the mail server", nil, err)
@@ -157,7 +153,7 @@ func (n *Notifier) Notify(ctx context.Context, notice checkout.PayerNotice) (rec
 		return "", failure(ctx, redact, "name the recipient", noMailbox, err)
 	}
 	var answer string
-	err = n.command(server, n.step, func() error { answer, err = hand(server, message); return err })
+	err = n.command(server, n.step, func() error { answer, err = hand(server, n.message(notice)); return err })
 	if err != nil {
 		return "", failure(ctx, redact, "hand over the message", badMailbox, err)
 	}
