@@ -78,9 +78,6 @@ type node struct {
 // At returns the value under a path of names, following references.
 func (n *node) At(path ...string) *node {
 	for _, name := range path {
-		if n == nil {
-			return nil
-		}
 		v, ok := n.value.Member(name)
 		if !ok {
 			return nil
@@ -225,18 +222,18 @@ const lineWidth = 72
 func formatJSON(n *node) string { return appendJSON(n.value, "") }
 
 func appendJSON(v strictjson.Value, indent string) string {
+	inner, brackets := indent+"  ", "[]"
 	var parts []string
-	inner, brackets := indent+"  ", "{}"
+	for _, m := range v.Members {
+		parts = append(parts, strconv.Quote(m.Name)+": "+appendJSON(m.Value, inner))
+	}
+	for _, item := range v.Items {
+		parts = append(parts, appendJSON(item, inner))
+	}
 	switch v.Kind {
 	case strictjson.Object:
-		for _, m := range v.Members {
-			parts = append(parts, strconv.Quote(m.Name)+": "+appendJSON(m.Value, inner))
-		}
+		brackets = "{}"
 	case strictjson.Array:
-		brackets = "[]"
-		for _, item := range v.Items {
-			parts = append(parts, appendJSON(item, inner))
-		}
 	case strictjson.String:
 		return strconv.Quote(v.Text)
 	default:

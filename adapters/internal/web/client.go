@@ -45,10 +45,7 @@ func parseHop(text string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(text); err == nil {
 		return plain(ap.Addr())
 	}
-	if bare, ok := strings.CutPrefix(text, "["); ok {
-		text = strings.TrimSuffix(bare, "]")
-	}
-	addr, _ := netip.ParseAddr(text)
+	addr, _ := netip.ParseAddr(strings.Trim(text, "[]"))
 	return plain(addr)
 }
 

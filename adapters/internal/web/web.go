@@ -46,10 +46,7 @@ type Answered struct {
 
 // Complete returns o with defaults for what is nil.
 func (o Options) Complete() Options {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	o.Log = slog.New(LogHandler(o.Log.Handler()))
+	o.Log = slog.New(LogHandler(cmp.Or(o.Log, slog.New(slog.DiscardHandler)).Handler()))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -85,10 +82,8 @@ type requestKey struct{}
 
 // RequestOf returns the request that Wrap serves in this context, or an empty one outside of Wrap.
 func RequestOf(ctx context.Context) *Request {
-	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
-		return r
-	}
-	return &Request{}
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	return cmp.Or(r, &Request{})
 }
 
 // RequestID returns the id that Wrap gave the request, or "" outside of Wrap.
