@@ -128,8 +128,7 @@ func (v *visit) provider() error {
 	return v.show("provider.html", p.DisplayName(), providerView{p, keys, counts, len(sent) == maxEvents, acts})
 }
 
-func (v *visit) link() error { return v.operator.MailLink(v.r.Context(), v.id(), v.SetupLifetime) }
-
+func (v *visit) link() error   { return v.operator.MailLink(v.r.Context(), v.id(), v.SetupLifetime) }
 func (v *visit) cancel() error { return v.operator.Cancel(v.r.Context(), v.id()) }
 
 func (v *visit) withdraw() error {
@@ -170,8 +169,7 @@ func (v *visit) reveal() error {
 }
 
 func (v *visit) disable() error { return v.operator.SetDisabled(v.r.Context(), v.id(), true) }
-
-func (v *visit) enable() error { return v.operator.SetDisabled(v.r.Context(), v.id(), false) }
+func (v *visit) enable() error  { return v.operator.SetDisabled(v.r.Context(), v.id(), false) }
 
 func (v *visit) revoke() error {
 	_, err := v.operator.RevokeKey(v.r.Context(), v.field("of"))

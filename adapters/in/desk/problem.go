@@ -21,21 +21,16 @@ type problem struct {
 func (p *problem) Error() string { return p.code }
 
 func unauthorized(code, words string) *problem { return &problem{http.StatusUnauthorized, code, words} }
-
-func malformed() *problem {
-	return unauthorized("token_malformed", "The ID token is malformed: the proxy must pass one signed JSON Web Token, after “Bearer ”.")
-}
-
-func forbidden(code, words string) *problem { return &problem{http.StatusForbidden, code, words} }
-
+func forbidden(code, words string) *problem    { return &problem{http.StatusForbidden, code, words} }
+func conflict(words string) *problem           { return &problem{http.StatusConflict, "conflict", words} }
 func unprocessable(words string) *problem {
 	return &problem{http.StatusUnprocessableEntity, "field", words}
 }
 
-func conflict(words string) *problem { return &problem{http.StatusConflict, "conflict", words} }
-
 // The problems that any request may have.
 var (
+	errMalformed = unauthorized("token_malformed",
+		"The ID token is malformed: the proxy must pass one signed JSON Web Token, after “Bearer ”.")
 	errOrigin = forbidden("cross_origin", "The form came from another website. Nothing was done.")
 	errMethod = &problem{http.StatusMethodNotAllowed, "method", "The page does not take this method."}
 	errForm   = &problem{http.StatusBadRequest, "form", "The form cannot be read. Go back, enter less, and send it again."}

@@ -73,7 +73,7 @@ func (g *guard) token(r *http.Request) (string, error) {
 	case !found && g.TokenHeader != "":
 		return given, nil
 	}
-	return "", malformed()
+	return "", errMalformed
 }
 
 // algorithms are the signature algorithms with a public key.
@@ -145,7 +145,7 @@ func (g *guard) reason(raw string) *problem {
 	body, _, _ := strings.Cut(rest, ".")
 	payload, err := base64.RawURLEncoding.DecodeString(body)
 	if err != nil || json.Unmarshal(payload, &claims) != nil {
-		return malformed()
+		return errMalformed
 	}
 	audience, _ := texts(claims["aud"])
 	expiry, _ := claims["exp"].(float64)

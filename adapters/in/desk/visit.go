@@ -86,8 +86,7 @@ func (v *visit) do(act func(*visit) error) error {
 	return nil
 }
 
-func (v *visit) id() string { return mux.Vars(v.r)["id"] }
-
+func (v *visit) id() string               { return mux.Vars(v.r)["id"] }
 func (v *visit) field(name string) string { return strings.TrimSpace(web.One(v.r.PostForm, name)) }
 
 type act struct {

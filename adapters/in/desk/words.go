@@ -115,6 +115,5 @@ var refusalTexts = map[string]string{
 	string(checkout.CodeTermsChanged):    "the payer’s page had earlier terms",
 }
 
-func spaced(word string) string { return strings.ReplaceAll(word, "_", " ") }
-
+func spaced(word string) string    { return strings.ReplaceAll(word, "_", " ") }
 func sentence(words string) string { return strings.ToUpper(words[:1]) + spaced(words[1:]) }

@@ -71,13 +71,10 @@ func (p *pages) view(c content, title string) web.View {
 	return v
 }
 
-func (c content) Done() bool { return c.State == checkout.PageDone }
-
-func (c content) Confirmed() bool { return c.Agreement != nil }
-
+func (c content) Done() bool       { return c.State == checkout.PageDone }
+func (c content) Confirmed() bool  { return c.Agreement != nil }
 func (c content) ByProvider() bool { return c.Checkout.End.By == checkout.PartyProvider }
-
-func (c content) EndedOn() string { return c.Ended.Long() }
+func (c content) EndedOn() string  { return c.Ended.Long() }
 
 // Unknown reports whether the processor was not asked or does not answer, so that the payer may have finished.
 func (c content) Unknown() bool {
@@ -105,8 +102,7 @@ func (c content) TermsDiffer() bool {
 }
 
 func (c content) FirstDate() string { return c.Payments[0].Taken.Long() }
-
-func (c content) LastDate() string { return c.Payments[len(c.Payments)-1].Taken.Long() }
+func (c content) LastDate() string  { return c.Payments[len(c.Payments)-1].Taken.Long() }
 
 // Next returns the first payment that is planned for today or later, or nil after the last.
 func (c content) Next() *money.Payment {
