@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os/user"
 	"strings"
 	"time"
 
+	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/checkout"
 	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/money/text"
@@ -104,4 +106,117 @@ func actText(a checkout.Act) string {
 		b.WriteString("\n    " + oneLine(change))
 	}
 	return b.String()
+}
+
+// issueKey creates a key and prints nothing else.
+type issueKey struct {
+	ChangeFlags
+	Provider string    `required:"" placeholder:"CODE" help:"whose key it is (required)"`
+	Label    string    `placeholder:"TEXT" help:"words for what the key is used, shown by keys list"`
+	Expires  time.Time `type:"last-day" placeholder:"DATE" help:"the last day on which the key works, in New Zealand; without it the key never expires"`
+}
+
+func (f *issueKey) Run(ctx context.Context, c *call, operator operate.Operator) error {
+	text, err := operator.IssueKey(ctx, f.Provider, operate.KeyOptions{Label: f.Label, ExpiresAt: f.Expires})
+	if errors.Is(err, operate.ErrNoProvider) {
+		return noProvider(f.Provider)
+	} else if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.Stdout, text)
+	return err
+}
+
+// listKeys prints one line for each key.
+type listKeys struct{ ListFlags }
+
+func (*listKeys) Run(ctx context.Context, c *call, db reader) error {
+	keys, err := db.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the keys: %w", err)
+	}
+	return table(c, keys, keyRecord, "id", "provider", "environment", "label", "created", "last used", "expires", "revoked")
+}
+
+func keyRecord(k catalogue.Key) record {
+	return record{
+		{"key_id", "id", k.ID},
+		{"provider_code", "provider", k.Provider},
+		{"environment", "environment", string(k.Environment)},
+		{"label", "label", k.Label},
+		{"created_at", "created", k.CreatedAt},
+		{"last_used_at", "last used", k.LastUsed},
+		{"expires_at", "expires", k.ExpiresAt},
+		{"revoked_at", "revoked", k.RevokedAt},
+	}
+}
+
+// revokeKey revokes the key whose text or id is the argument.
+type revokeKey struct {
+	ChangeFlags
+	Key string `arg:"" name:"key-or-id"`
+}
+
+func (f *revokeKey) Run(ctx context.Context, c *call, operator operate.Operator) error {
+	id, err := operator.RevokeKey(ctx, f.Key)
+	if errors.Is(err, ports.ErrNotFound) {
+		return errors.New(`there is no such key; "keys list" names them`) // what was typed may be a secret
+	} else if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.Stdout, "revoked", id)
+	return err
+}
+
+func noProvider(code string) error { return fmt.Errorf("there is no provider %q", code) }
+
+// acted prints what an operator's act on a checkout or an agreement has done, by its error. A repeat is no failure, and says so.
+func (c *call) acted(noun, id, done, repeated string, err error) error {
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return fmt.Errorf(`there is no %s %s; "show" finds it by its order`, noun, id)
+	case errors.Is(err, checkout.ErrEnded), errors.Is(err, checkout.ErrLinkSent):
+		done = repeated
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", noun, id, err)
+	}
+	return c.print(record{{label: noun, value: id}, {label: "result", value: done}})
+}
+
+// cancelCheckout cancels a checkout before its confirm.
+type cancelCheckout struct {
+	StoreFlags
+	RequiredReason
+	Checkout string `arg:""`
+}
+
+func (f *cancelCheckout) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("checkout", f.Checkout, "cancelled", "was cancelled before; nothing was changed",
+		o.Cancel(ctx, f.Checkout))
+}
+
+// withdrawAgreement withdraws the agreement of a confirmed checkout.
+type withdrawAgreement struct {
+	StoreFlags
+	RequiredReason
+	Ground checkout.Ground `enum:"${grounds}" required:"" placeholder:"GROUND" help:"one of ${grounds} (required)"`
+	Number string          `arg:""`
+}
+
+func (f *withdrawAgreement) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("agreement", f.Number, "withdrawn", "was withdrawn before; nothing was changed",
+		o.Withdraw(ctx, f.Number, f.Ground))
+}
+
+// mailLink queues an e-mail with a new link for the payer. The command does not know whether a server sends e-mail, and claims nothing.
+type mailLink struct {
+	ChangeFlags
+	SetupLifetime time.Duration `type:"lifetime" default:"168h" help:"how long the page opens"`
+	Checkout      string        `arg:""`
+}
+
+func (f *mailLink) Run(ctx context.Context, c *call, o operate.Operator) error {
+	return c.acted("checkout", f.Checkout, "queued: a new link goes to the e-mail address on record once a server with a mail server (--smtp) runs",
+		"a link was queued less than ten minutes ago; nothing was queued",
+		o.MailLink(ctx, f.Checkout, f.SetupLifetime))
 }

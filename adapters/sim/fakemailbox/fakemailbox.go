@@ -48,7 +48,6 @@ func New(baseURL string, log *slog.Logger) *Mailbox {
 	return m
 }
 
-// Notify implements ports.PayerNotifier.
 func (m *Mailbox) Notify(_ context.Context, n checkout.PayerNotice) (receipt string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +57,6 @@ func (m *Mailbox) Notify(_ context.Context, n checkout.PayerNotice) (receipt str
 	return "kept in the mailbox of the demonstration", nil
 }
 
-// ServeHTTP implements http.Handler.
 func (m *Mailbox) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
 
 // list shows all e-mails, the newest first.

@@ -83,7 +83,6 @@ func (p *Processor) Begin(ctx context.Context, start checkout.SetupStart) (check
 	return checkout.BillingRequest{ID: id, URL: p.site.BaseURL + pagePath(id, start.ReturnURL)}, nil
 }
 
-// EraseSetups implements ports.SetupEraser.
 func (p *Processor) EraseSetups(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		id := billingRequestPrefix + identifier(key)

@@ -237,5 +237,4 @@ func (p pages) apiOrigin() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// ServeHTTP implements http.Handler.
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }

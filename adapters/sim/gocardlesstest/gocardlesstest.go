@@ -127,7 +127,6 @@ func (s *Simulator) Close() {
 	s.running.Wait()
 }
 
-// ServeHTTP implements http.Handler.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Statistics returns the work so far.

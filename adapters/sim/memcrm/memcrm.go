@@ -84,7 +84,6 @@ func (c *CRM) Delete(of checkout.Checkout) {
 	delete(c.records, of.Records(c.environment).OpportunityID)
 }
 
-// Info implements ports.CRM.
 func (c *CRM) Info() checkout.CRMInfo {
 	return checkout.CRMInfo{Name: "memory", Environment: c.environment, Company: "Memory"}
 }
@@ -92,14 +91,12 @@ func (c *CRM) Info() checkout.CRMInfo {
 // Check implements ports.CRM: it takes everything.
 func (c *CRM) Check(checkout.Enrolment) []checkout.Fault { return nil }
 
-// Ready implements ports.CRM.
 func (c *CRM) Ready(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.before(checkout.Enrolment{})
 }
 
-// Sync implements ports.CRM.
 func (c *CRM) Sync(ctx context.Context, e checkout.Enrolment) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

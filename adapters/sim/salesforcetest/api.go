@@ -78,7 +78,6 @@ func invalidSession() *apiError {
 	return failure(http.StatusUnauthorized, "INVALID_SESSION_ID", "Session expired or invalid")
 }
 
-// ServeHTTP implements http.Handler.
 func (g *Org) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Path == "/services/oauth2/token"
 	c := request{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query()}

@@ -13,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
-// InsertCheckout implements [ports.Checkouts].
 func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) ([]checkout.Lease, error) {
 	return read(ctx, s, func() ([]checkout.Lease, error) {
 		c := change.Next
@@ -27,7 +26,6 @@ func (s *Store) InsertCheckout(ctx context.Context, change checkout.Change, hold
 	})
 }
 
-// Checkout implements [ports.Checkouts].
 func (s *Store) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	return read(ctx, s, func() (checkout.Checkout, error) {
 		r, err := s.row(id)
@@ -43,7 +41,6 @@ func (s *Store) row(id string) (row, error) {
 	return row{}, fmt.Errorf("checkout %s: %w", id, ports.ErrNotFound)
 }
 
-// FindCheckout implements [ports.Checkouts].
 func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	return read(ctx, s, func() (checkout.Checkout, error) {
 		r, err := first(slices.Collect(maps.Values(s.rows)), "checkout by a reference", func(r *row) bool {
@@ -67,7 +64,6 @@ func (s *Store) FindCheckout(ctx context.Context, by checkout.Reference) (checko
 	})
 }
 
-// UpdateCheckout implements [ports.Checkouts].
 func (s *Store) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
 	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
 	change, leases, err := rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) ([]checkout.Lease, error) {
@@ -143,12 +139,10 @@ func (r *row) note(moments []checkout.Moment) {
 	slices.SortStableFunc(r.moments, func(a, b checkout.Moment) int { return int(a.Position - b.Position) })
 }
 
-// Agreement implements [ports.Checkouts].
 func (s *Store) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
 	return part(ctx, s, "agreement", checkoutID, func(r row) *agreement.Agreement { return r.agreement })
 }
 
-// Document implements [ports.Checkouts].
 func (s *Store) Document(ctx context.Context, checkoutID string) (agreement.Document, error) {
 	return part(ctx, s, "document", checkoutID, func(r row) *agreement.Document { return r.document })
 }
@@ -164,7 +158,6 @@ func part[T any](ctx context.Context, s *Store, what, checkoutID string, of func
 	})
 }
 
-// Note implements [ports.Journal].
 func (s *Store) Note(ctx context.Context, moments []checkout.Noted, uses []checkout.KeyUse) error {
 	return s.locked(ctx, func() error {
 		for i, n := range moments {
@@ -183,7 +176,6 @@ func (s *Store) Note(ctx context.Context, moments []checkout.Noted, uses []check
 	})
 }
 
-// Moments implements [ports.Journal].
 func (s *Store) Moments(ctx context.Context, checkoutID string) ([]checkout.Moment, error) {
 	return read(ctx, s, func() ([]checkout.Moment, error) {
 		if r, ok := s.rows[checkoutID]; ok {

@@ -14,7 +14,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// Find implements [ports.Desk].
 func (s *Store) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	return read(ctx, s, func() (list []checkout.Hit, err error) {
 		of := func(r *row) bool { return q.ProviderCode == "" || q.ProviderCode == r.checkout.ProviderCode }
@@ -96,7 +95,6 @@ func (j *job) has(t checkout.Trouble) bool {
 	return false
 }
 
-// Troubles implements [ports.Desk].
 func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.TroubleCount, err error) {
 	err = s.locked(ctx, func() error {
 		for _, t := range checkout.Troubles() {
@@ -116,7 +114,6 @@ func (s *Store) Troubles(ctx context.Context, now time.Time) (list []checkout.Tr
 	return list, err
 }
 
-// Acts implements [ports.Desk].
 func (s *Store) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
 	return read(ctx, s, func() ([]checkout.Act, error) {
 		list := slices.DeleteFunc(slices.Clone(s.acts), func(a checkout.Act) bool {
@@ -127,7 +124,6 @@ func (s *Store) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]ch
 	})
 }
 
-// Export implements [ports.Desk].
 func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor) error {
 	var configurations []catalogue.Configuration
 	var keys []catalogue.Key

@@ -66,7 +66,6 @@ func (s *Store) add(given checkout.Job, now time.Time) *job {
 	return j
 }
 
-// Enqueue implements [ports.Queue].
 func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (armed int, err error) {
 	return read(ctx, s, func() (int, error) {
 		armed, now := 0, s.now()
@@ -91,7 +90,6 @@ func (s *Store) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.
 	})
 }
 
-// Lease implements [ports.Queue].
 func (s *Store) Lease(ctx context.Context, q checkout.JobQuery) ([]checkout.Lease, error) {
 	return read(ctx, s, func() (leases []checkout.Lease, err error) {
 		now := s.now()
@@ -135,7 +133,6 @@ func (s *Store) held(ctx context.Context, l checkout.Lease, f func(*job)) error 
 	})
 }
 
-// Extend implements [ports.Queue].
 func (s *Store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	return s.held(ctx, l, func(j *job) {
 		if j.LeasedUntilMS = rows.Millis(s.now().Add(d)); d == 0 {
@@ -144,7 +141,6 @@ func (s *Store) Extend(ctx context.Context, l checkout.Lease, d time.Duration) e
 	})
 }
 
-// Settle implements [ports.Queue].
 func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return s.held(ctx, l, func(j *job) {
 		j.Attempts += o.Attempts
@@ -169,7 +165,6 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 	})
 }
 
-// Jobs implements [ports.Queue].
 func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	after := int64(-1)
 	if f.After != nil && *f.After != "" {
@@ -207,7 +202,6 @@ func (j *job) admitted(f checkout.JobFilter) bool {
 		!j.CreatedAt.Before(stored(f.Since))
 }
 
-// Backlog implements [ports.Queue].
 func (s *Store) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
 	all := map[checkout.JobKind]checkout.Backlog{}
 	return all, s.locked(ctx, func() error {

@@ -57,12 +57,10 @@ type found struct {
 
 func (f *found) Fields() []any { return append(f.Checkout.Fields(), &f.demanded) }
 
-// Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	return db.find(ctx, false, "checkout "+id, byID, checkout.ProviderOf(id), id)
 }
 
-// FindCheckout implements [ports.Checkouts].
 func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	const what = "checkout by a reference"
 	switch {
@@ -93,17 +91,14 @@ func (db *DB) find(ctx context.Context, answers bool, what, query string, args .
 	})
 }
 
-// Agreement implements [ports.Checkouts].
 func (db *DB) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
 	return get(ctx, db, "agreement of "+checkoutID, rows.Agreement.Agreement, selectAgreement, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
-// Document implements [ports.Checkouts].
 func (db *DB) Document(ctx context.Context, checkoutID string) (agreement.Document, error) {
 	return get(ctx, db, "document of "+checkoutID, rows.Document.Document, selectDocument, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
-// InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
 	change = change.Numbered(checkout.Checkout{})
 	err = db.write(ctx, "insert checkout "+change.Next.ID, func(b *batch) {
@@ -113,7 +108,6 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold t
 	return leases, err
 }
 
-// UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
 	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
 	return rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) (leases []checkout.Lease, err error) {

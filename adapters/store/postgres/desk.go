@@ -62,7 +62,6 @@ func findTrouble(t checkout.Trouble) string {
 		WHERE $3 = '' OR provider_code = $3 ORDER BY ` + order + ` LIMIT $4`
 }
 
-// Find implements [ports.Desk].
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	query, args := question(q, limit)
 	return ask(ctx, db, "find", rows.Hit.Hit, query, args...)
@@ -86,7 +85,6 @@ func question(q checkout.Query, limit int) (query string, args []any) {
 	return findWord, append(args, since, checkout.ProviderOf(word), text.FoldName(word))
 }
 
-// Troubles implements [ports.Desk].
 func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
 	for _, t := range checkout.Troubles() {
 		earliest, latest := t.Window(now)
@@ -101,7 +99,6 @@ func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.Tr
 	return counts, nil
 }
 
-// Acts implements [ports.Desk].
 func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
 	return ask(ctx, db, "acts", rows.Act.Record, `SELECT `+rows.ActColumns+` FROM acts WHERE ($1 = '' OR provider_code = $1)
 		AND ($2 = '' OR subject = $2) AND at_ms >= $3 ORDER BY at_ms DESC, id DESC LIMIT $4`, f.ProviderCode, f.Subject, rows.Millis(f.Since), limit)
@@ -128,7 +125,6 @@ const (
 	selectExportedJobs = `SELECT ` + rows.JobColumns + ` FROM jobs WHERE provider_code = $1 AND checkout_id = $2 ORDER BY position, id`
 )
 
-// Export implements [ports.Desk].
 func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) error {
 	acquired, _, err := db.acquire(ctx)
 	if err != nil {

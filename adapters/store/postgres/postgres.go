@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +13,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/provider-checkout/provider-checkout/adapters/internal/secrets"
+	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/catalogue"
 	"github.com/provider-checkout/provider-checkout/ports"
 )
 
+// The methods of ports.Admin are described there.
 var _ ports.Admin = (*DB)(nil)
 
 // ErrNoStore: the database has no store.
@@ -97,4 +101,153 @@ func (db *DB) Close() error {
 		db.pool.Close()
 	}
 	return nil
+}
+
+//go:embed schema.sql
+var schemaSQL string
+
+// version is that of schema.sql.
+const version = 2
+
+const (
+	selectMade  = `SELECT current_setting('server_encoding'), version, environment FROM store WHERE id = 1`
+	selectStamp = `SELECT environment, secret_fingerprint, own_secret FROM store WHERE id = 1`
+	updateStamp = `UPDATE store SET environment = $1, secret_fingerprint = $2, own_secret = $3 WHERE id = 1`
+	lockStore   = `SELECT 1 FROM store WHERE id = 1 FOR UPDATE`
+)
+
+// made is the state of a store in the database.
+type made struct {
+	Encoding    string
+	Version     int64
+	Environment string
+}
+
+// checkSchema checks the version of the store, and makes it if it is missing.
+func (db *DB) checkSchema(ctx context.Context, mayMake bool) error {
+	return db.call(ctx, "schema", func(ctx context.Context, c *conn) error {
+		found, err := one(ctx, c, itself[made], selectMade)
+		if is(err, noTable) && mayMake {
+			_, failed := c.PgConn().Exec(ctx, schemaSQL).ReadAll()              // in one transaction
+			if found, err = one(ctx, c, itself[made], selectMade); err != nil { // else another process may have made it
+				err = cmp.Or(failed, err)
+			}
+		}
+		switch {
+		case is(err, noTable):
+			return ErrNoStore
+		case err != nil:
+			return err
+		case found.Encoding != "UTF8":
+			return fmt.Errorf("the database's encoding is %s, not UTF8", found.Encoding)
+		case found.Version != version:
+			return fmt.Errorf("the store has version %d of the schema, and this program knows version %d", found.Version, version)
+		}
+		db.environment = catalogue.Environment(found.Environment)
+		return nil
+	})
+}
+
+// stamp is the record of the servers that may open a store.
+type stamp struct{ Environment, Fingerprint, OwnSecret string }
+
+var errSecretGone = errors.New("it is encrypted under the operator's secret, and none was given")
+
+// authorize grants the request to open the store, and records it.
+func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
+	return db.locked(ctx, "secret", func(ctx context.Context, c *conn, b *batch) error {
+		s, err := one(ctx, c, itself[stamp], selectStamp)
+		if err != nil {
+			return err
+		}
+		next := s
+		was := secrets.Stamp{Environment: catalogue.Environment(s.Environment), Fingerprint: s.Fingerprint}
+		grant, err := request.Authorize(was, func(isNew bool) ([]byte, error) {
+			var err error
+			switch {
+			case next.OwnSecret == "" && !isNew:
+				err = errSecretGone
+			case next.OwnSecret == "":
+				next.OwnSecret, err = secrets.NewSecret(request.Rand)
+			}
+			return []byte(next.OwnSecret), err
+		})
+		if err != nil {
+			return err
+		}
+		db.environment, db.secrets, db.encrypter = grant.Stamp.Environment, grant.Secrets, grant.Encrypter
+		if grant.Stamp.Environment == catalogue.Production || string(grant.Secrets[0]) != next.OwnSecret {
+			next.OwnSecret = "" // nobody needs it any more
+		}
+		if next.Environment, next.Fingerprint = string(grant.Stamp.Environment), grant.Stamp.Fingerprint; next != s {
+			b.Queue(updateStamp, next.Environment, next.Fingerprint, next.OwnSecret)
+		}
+		if !grant.Reencrypt {
+			return nil
+		}
+		return c.replace(ctx, b, rows.Unchanged)
+	})
+}
+
+// locked runs f in a transaction that holds the store's own row, and commits what f adds to the batch.
+func (db *DB) locked(ctx context.Context, what string, f func(context.Context, *conn, *batch) error) error {
+	return db.call(ctx, what, func(ctx context.Context, c *conn) error {
+		begin := db.batch()
+		begin.Queue(lockStore)
+		if err := c.SendBatch(ctx, &begin.Batch).Close(); err != nil {
+			return err
+		}
+		rest := &batch{timeout: db.commitTimeout}
+		if err := f(ctx, c, rest); err != nil {
+			return err
+		}
+		return c.commit(ctx, rest)
+	})
+}
+
+func (db *DB) Ready(ctx context.Context) error {
+	return db.write(ctx, "write to the store", func(b *batch) { b.Queue(`UPDATE store SET version = version WHERE id = 1`) })
+}
+
+// A store can be spread over the nodes of a cluster of Citus, an extension of PostgreSQL: everything of a provider is on one node, each
+// node has a copy of what belongs to no provider alone, and the acts stay where they are.
+var (
+	copied = []string{"store", "providers", "courses", "api_keys", "sandbox_records"}
+	spread = []string{"checkouts", "agreements", "documents", "jobs", "moments"} // the others beside the first
+)
+
+const (
+	isDistributed = `SELECT count(*) > 0 FROM pg_dist_partition WHERE logicalrelid = CAST($1 AS regclass)`
+	copyTable     = `SELECT create_reference_table(CAST($1 AS regclass))`
+	spreadTable   = `SELECT create_distributed_table(CAST($1 AS regclass), 'provider_code', colocate_with => $2)`
+)
+
+// distributeTimeout is longer than any store takes.
+const distributeTimeout = 24 * time.Hour
+
+var errNoCitus = errors.New("the server has no Citus: the store stays on one node")
+
+// Distribute spreads the store, empty or filled, over the nodes of the server's Citus cluster: all of it or nothing. Nobody may use the
+// store meanwhile. It does nothing if the store is distributed already.
+func (db *DB) Distribute(ctx context.Context) error {
+	return db.locked(ctx, "distribute the store", func(ctx context.Context, c *conn, b *batch) error {
+		done, err := one(ctx, c, itself[value[bool]], isDistributed, spread[0])
+		switch {
+		case is(err, noTable):
+			return errNoCitus
+		case err != nil || done.V:
+			return err
+		}
+		b.timeout = distributeTimeout
+		b.Queue(`SELECT set_config('statement_timeout', '0', true)`)
+		for _, table := range copied {
+			b.Queue(copyTable, table)
+		}
+		beside := "none"
+		for _, table := range spread {
+			b.Queue(spreadTable, table, beside)
+			beside = spread[0]
+		}
+		return nil
+	})
 }

@@ -118,7 +118,6 @@ func (b *batch) enter(jobs []checkout.Job, hold time.Duration, leases *[]checkou
 	}
 }
 
-// Enqueue implements [ports.Queue].
 func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (armed int, err error) {
 	err = db.write(ctx, "enqueue jobs", func(b *batch) {
 		armed = 0
@@ -143,7 +142,6 @@ func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Ac
 	return armed, err
 }
 
-// Lease implements [ports.Queue].
 func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	due, err := read(ctx, db, "due jobs", readTimeout, func(ctx context.Context, c *conn) ([]rows.Job, error) { return c.due(ctx, q) })
 	if err != nil || len(due) == 0 {
@@ -185,14 +183,12 @@ func (c *conn) due(ctx context.Context, q checkout.JobQuery) (due []rows.Job, er
 	return due, c.SendBatch(ctx, &b).Close()
 }
 
-// Extend implements [ports.Queue].
 func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	return db.write(ctx, held(l), func(b *batch) {
 		b.Queue(extendJob, l.Job.ProviderCode, l.Job.CheckoutID, l.Job.ID, l.Token, d.Milliseconds())
 	})
 }
 
-// Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	return db.write(ctx, held(l), func(b *batch) {
 		b.Queue(settleJob, l.Job.ProviderCode, l.Job.CheckoutID, l.Job.ID, l.Token, o.Attempts, o.Cursor, o.Failure != (checkout.Failure{}),
@@ -271,7 +267,6 @@ func filtered(f checkout.JobFilter, sinceMS int64, limit int) []any {
 	return []any{pgx.QueryExecModeExec, f.ID, kinds, string(f.State), provider, f.CheckoutID, sinceMS, limit}
 }
 
-// Jobs implements [ports.Queue].
 func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
 	since := rows.Millis(f.Since)
 	if f.After == nil {
@@ -304,7 +299,6 @@ func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]chec
 const selectBacklog = `SELECT kind, count(*), count(*) FILTER (WHERE failed_ms <> 0 OR failure <> ''), min(created_ms)
 	FROM jobs WHERE state = 'pending' GROUP BY kind`
 
-// Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
 	found, err := list(ctx, db, "backlog", itself[rows.Backlog], selectBacklog)
 	return rows.Backlogs(found), err

@@ -38,7 +38,6 @@ const (
 // placeBits is the number of bits of a checkout's place behind the milliseconds of its creation.
 const placeBits = 16
 
-// InsertCheckout implements [ports.Checkouts].
 func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold time.Duration) (leases []checkout.Lease, err error) {
 	change = change.Numbered(checkout.Checkout{})
 	row, now := rows.OfCheckout(change.Next), db.now()
@@ -51,7 +50,6 @@ func (db *DB) InsertCheckout(ctx context.Context, change checkout.Change, hold t
 	return leases, err
 }
 
-// UpdateCheckout implements [ports.Checkouts].
 func (db *DB) UpdateCheckout(ctx context.Context, known checkout.Checkout, hold time.Duration,
 	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
 	return rows.Update(known, decide, func(known checkout.Checkout, change checkout.Change) (leases []checkout.Lease, err error) {
@@ -97,12 +95,10 @@ func (t *tx) erase(provider, id string) {
 	t.exec(eraseJobs, provider, id)
 }
 
-// Checkout implements [ports.Checkouts].
 func (db *DB) Checkout(ctx context.Context, id string) (checkout.Checkout, error) {
 	return get(ctx, db, "checkout "+id, rows.Checkout.Checkout, selectCheckout, checkout.ProviderOf(id), id)
 }
 
-// FindCheckout implements [ports.Checkouts].
 func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout.Checkout, error) {
 	query, args := selectByNumber, []any{by.AgreementNumber}
 	switch {
@@ -118,12 +114,10 @@ func (db *DB) FindCheckout(ctx context.Context, by checkout.Reference) (checkout
 	return get(ctx, db, "checkout by a reference", rows.Checkout.Checkout, query, args...)
 }
 
-// Agreement implements [ports.Checkouts].
 func (db *DB) Agreement(ctx context.Context, checkoutID string) (agreement.Agreement, error) {
 	return get(ctx, db, "agreement of "+checkoutID, rows.Agreement.Agreement, selectAgreement, checkout.ProviderOf(checkoutID), checkoutID)
 }
 
-// Document implements [ports.Checkouts].
 func (db *DB) Document(ctx context.Context, checkoutID string) (agreement.Document, error) {
 	return get(ctx, db, "document of "+checkoutID, rows.Document.Document, selectDocument, checkout.ProviderOf(checkoutID), checkoutID)
 }

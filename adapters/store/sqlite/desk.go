@@ -81,7 +81,6 @@ func countTrouble(t checkout.Trouble) string {
 	return `SELECT p, count(*), min(since) FROM (` + troubles[t] + `) GROUP BY p`
 }
 
-// Find implements [ports.Desk].
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
 	if q.Trouble != "" {
 		earliest, latest := q.Trouble.Window(q.Now)
@@ -107,7 +106,6 @@ func (db *DB) words(word string) (query string, args []any) {
 	return findWord, []any{word, checkout.ProviderOf(word), strings.ToUpper(word), first, last, recent}
 }
 
-// Troubles implements [ports.Desk].
 func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
 	for _, t := range checkout.Troubles() {
 		to := func(r rows.TroubleCount) (checkout.TroubleCount, error) { return r.Of(t), nil }
@@ -121,7 +119,6 @@ func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.Tr
 	return counts, nil
 }
 
-// Acts implements [ports.Desk].
 func (db *DB) Acts(ctx context.Context, f checkout.ActFilter, limit int) ([]checkout.Act, error) {
 	return ask(ctx, db, "acts", rows.Act.Record, selectActs, f.ProviderCode, f.Subject, since(f.Since), limit)
 }
@@ -140,7 +137,6 @@ const (
 	selectLength       = `SELECT length(bytes) FROM documents WHERE provider_code = ? AND checkout_id = ?`
 )
 
-// Export implements [ports.Desk].
 func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) error {
 	return db.read(ctx, func(c *conn) error {
 		if _, err := c.exec(`BEGIN`); err != nil { // from here on it reads the store as it is at one time

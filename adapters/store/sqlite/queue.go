@@ -93,7 +93,6 @@ func (t *tx) overwrite(r rows.Job, _ time.Time) {
 	t.exec(updateJob, append(r.UpdateFields(), r.ProviderCode, r.CheckoutID, r.ID)...)
 }
 
-// Enqueue implements [ports.Queue].
 func (db *DB) Enqueue(ctx context.Context, jobs []checkout.Job, act *checkout.Act) (count int, err error) {
 	now := db.now()
 	err = db.write(ctx, "enqueue jobs", func(t *tx) {
@@ -128,7 +127,6 @@ type due struct {
 
 func (r *due) Fields() []any { return append([]any{&r.entered}, r.Job.Fields()...) }
 
-// Lease implements [ports.Queue].
 func (db *DB) Lease(ctx context.Context, q checkout.JobQuery) (leases []checkout.Lease, err error) {
 	now := db.now()
 	var found []due
@@ -177,7 +175,6 @@ func selectDueJobs(ctx context.Context, c *conn, q checkout.JobQuery, now time.T
 	return found, nil
 }
 
-// Extend implements [ports.Queue].
 func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) error {
 	j, until := l.Job, rows.Millis(db.now().Add(d))
 	if d == 0 {
@@ -186,7 +183,6 @@ func (db *DB) Extend(ctx context.Context, l checkout.Lease, d time.Duration) err
 	return db.write(ctx, held(l), func(t *tx) { t.mustExec(extend, j.ProviderCode, j.CheckoutID, j.ID, l.Token, until) })
 }
 
-// Settle implements [ports.Queue].
 func (db *DB) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome) error {
 	now, j := db.now(), l.Job
 	return db.write(ctx, held(l), func(t *tx) {
@@ -257,7 +253,6 @@ func jobQuery(f checkout.JobFilter) string {
 	return selectJobs
 }
 
-// Backlog implements [ports.Queue].
 func (db *DB) Backlog(ctx context.Context) (map[checkout.JobKind]checkout.Backlog, error) {
 	found, err := list(ctx, db, "backlog", itself[rows.Backlog], selectBacklog)
 	return rows.Backlogs(found), err

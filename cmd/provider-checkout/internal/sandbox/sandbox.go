@@ -5,11 +5,13 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
 	"github.com/provider-checkout/provider-checkout/adapters/out/gocardless"
 	"github.com/provider-checkout/provider-checkout/adapters/out/pdf"
+	"github.com/provider-checkout/provider-checkout/adapters/out/salesforce"
 	"github.com/provider-checkout/provider-checkout/adapters/out/webhook"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/fakeprocessor"
 	"github.com/provider-checkout/provider-checkout/adapters/sim/gocardlesstest"
@@ -206,4 +209,132 @@ func IssueKey(t testing.TB, store ports.Admin, provider string, env catalogue.En
 		t.Fatal(err)
 	}
 	return text
+}
+
+// Credentials at GoCardless.
+const (
+	Token         = "sandbox_hunter2_token"
+	WebhookSecret = "sandbox_hunter2_webhook_secret"
+)
+
+// simulateGoCardless serves a simulator of GoCardless on an origin of its own until the test ends, and returns its adapter.
+func (s *Sandbox) simulateGoCardless(t testing.TB) *gocardless.Processor {
+	t.Helper()
+	s.Bank = gocardlesstest.New(gocardlesstest.Options{Token: Token, WebhookSecret: WebhookSecret,
+		WebhookURL: s.URL + gocardless.WebhookPath, Now: s.Clock.Now})
+	server := httptest.NewServer(s.Bank)
+	t.Cleanup(func() { s.Bank.Close(); server.Close() })
+	processor, err := gocardless.New(gocardless.Options{Environment: catalogue.Sandbox, Token: Token, URL: server.URL, Now: s.Clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return processor
+}
+
+// Work has a service do its background work until stop is called, or until the test ends.
+func Work(t testing.TB, svc *service.Service) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() { defer close(done); svc.Run(ctx) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+// receive has the service take the simulator's notifications, and work in the background, until the test ends.
+func (s *Sandbox) receive(t testing.TB, svc *service.Service, bank *gocardless.Processor) {
+	t.Helper()
+	receiver, err := site.NewReceiver(svc, site.GoCardless{Processor: bank, WebhookSecrets: [][]byte{[]byte(WebhookSecret)}}, s.Options.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Work(t, svc)
+	delete(s.Mounted, fakeprocessor.Prefix)
+	s.Mounted[gocardless.WebhookPath] = receiver
+}
+
+// Settle waits until the service has seen what the processor has notified.
+func (s *Sandbox) Settle(t testing.TB) {
+	t.Helper()
+	if s.Bank == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := s.Bank.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		pending, err := s.Store.Jobs(ctx, checkout.JobFilter{Kinds: []checkout.JobKind{checkout.JobLook}, State: checkout.JobPending}, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A look that is leased is due again within seconds, and a settled look much later.
+		soon := s.Clock.Now().Add(10 * time.Second)
+		if !slices.ContainsFunc(pending, func(j checkout.JobRecord) bool { return j.Due.Before(soon) }) {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// simulateSalesforce serves a Salesforce organisation on an origin of its own until the test ends, and returns its adapter.
+func (s *Sandbox) simulateSalesforce(t testing.TB) ports.CRM {
+	t.Helper()
+	const id, secret = "sandbox_hunter2_client", "sandbox_hunter2_client_secret"
+	s.Org = salesforcetest.New(salesforcetest.Options{ClientID: id, ClientSecret: secret})
+	server := httptest.NewServer(s.Org)
+	t.Cleanup(func() { s.Org.Close(); server.Close() })
+	crm, err := salesforce.New(salesforce.Options{Environment: catalogue.Sandbox, URL: server.URL, ClientID: id, ClientSecret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crm
+}
+
+// Clock is the service's clock, real or stopped. Tests move it forward.
+type Clock struct {
+	still time.Time           // at which it is stopped before it is moved; zero for the real clock
+	with  func(time.Duration) // moves another clock, such as that of a database; may be nil
+	mu    sync.Mutex
+	moved time.Duration
+}
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.still.IsZero() {
+		return c.still.Add(c.moved)
+	}
+	return time.Now().Add(c.moved)
+}
+
+// Forward moves the clock forward.
+func (c *Clock) Forward(d time.Duration) {
+	if c.with != nil {
+		c.with(d)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved += d
+}
+
+// Log keeps what the service logs.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }
