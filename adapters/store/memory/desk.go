@@ -132,7 +132,18 @@ func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor
 			configurations, keys = copyOf(s.configurations), copyOf(s.keys)
 		}
 		for _, r := range s.all(func(r *row) bool { return email == "" || sameEmail(r.checkout.Student.Email, email) }) {
-			list = append(list, s.exported(r))
+			d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: r.moments}
+			if r.document != nil {
+				d.Document = len(r.document.Bytes)
+			}
+			for _, j := range s.of[r.checkout.ID] {
+				job, _ := j.Record() // which parses nothing
+				d.Jobs = append(d.Jobs, job)
+			}
+			slices.SortFunc(d.Jobs, func(a, b checkout.JobRecord) int {
+				return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
+			})
+			list = append(list, d)
 		}
 		return list, nil
 	})
@@ -145,21 +156,6 @@ func (s *Store) Export(ctx context.Context, email string, visit checkout.Visitor
 		}
 	}
 	return err
-}
-
-func (s *Store) exported(r *row) checkout.CheckoutRecord {
-	d := checkout.CheckoutRecord{Checkout: r.checkout, Agreement: r.agreement, Moments: r.moments}
-	if r.document != nil {
-		d.Document = len(r.document.Bytes)
-	}
-	for _, j := range s.of[r.checkout.ID] {
-		job, _ := j.Record() // which parses nothing
-		d.Jobs = append(d.Jobs, job)
-	}
-	slices.SortFunc(d.Jobs, func(a, b checkout.JobRecord) int {
-		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
-	})
-	return d
 }
 
 // sameEmail compares addresses, the letters A to Z in any case. An erased checkout has no address.

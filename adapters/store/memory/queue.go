@@ -166,13 +166,9 @@ func (s *Store) Settle(ctx context.Context, l checkout.Lease, o checkout.Outcome
 }
 
 func (s *Store) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
-	after := int64(-1)
-	if f.After != nil && *f.After != "" {
-		n, err := strconv.ParseUint(string(*f.After), 10, 63)
-		if err != nil {
-			return nil, fmt.Errorf("cursor: %w", ports.ErrNotFound)
-		}
-		after = int64(n)
+	after, err := rows.After(f)
+	if err != nil {
+		return nil, err
 	}
 	return read(ctx, s, func() (list []checkout.JobRecord, err error) {
 		found := slices.DeleteFunc(slices.Clone(s.jobs), func(j *job) bool { return !j.admitted(f) || j.entered <= after })

@@ -63,26 +63,18 @@ func findTrouble(t checkout.Trouble) string {
 }
 
 func (db *DB) Find(ctx context.Context, q checkout.Query, limit int) ([]checkout.Hit, error) {
-	query, args := question(q, limit)
-	return ask(ctx, db, "find", rows.Hit.Hit, query, args...)
-}
-
-// question returns the query for what an operator looks for.
-func question(q checkout.Query, limit int) (query string, args []any) {
-	if q.Trouble != "" {
-		earliest, latest := q.Trouble.Window(q.Now)
-		return findTrouble(q.Trouble), []any{rows.Millis(earliest), rows.Millis(latest), q.ProviderCode, limit}
-	}
-	word := q.Words()
-	args = []any{q.ProviderCode, limit, word}
-	since := time.Now().AddDate(0, 0, -checkout.SearchDays).UnixMilli()
+	word, since := q.Words(), time.Now().AddDate(0, 0, -checkout.SearchDays).UnixMilli()
+	query, args := findWord, []any{q.ProviderCode, limit, word, since, checkout.ProviderOf(word), text.FoldName(word)}
 	switch {
+	case q.Trouble != "":
+		earliest, latest := q.Trouble.Window(q.Now)
+		query, args = findTrouble(q.Trouble), []any{rows.Millis(earliest), rows.Millis(latest), q.ProviderCode, limit}
 	case word == "":
-		return findAll, args[:2]
+		query, args = findAll, args[:2]
 	case strings.ContainsRune(word, '@'):
-		return findAddress, []any{q.ProviderCode, limit, " " + text.FoldEmail(word), since}
+		query, args = findAddress, []any{q.ProviderCode, limit, " " + text.FoldEmail(word), since}
 	}
-	return findWord, append(args, since, checkout.ProviderOf(word), text.FoldName(word))
+	return ask(ctx, db, "find", rows.Hit.Hit, query, args...)
 }
 
 func (db *DB) Troubles(ctx context.Context, now time.Time) (counts []checkout.TroubleCount, err error) {
@@ -146,7 +138,12 @@ func (c *conn) export(ctx context.Context, email string, visit checkout.Visitor)
 		return err
 	}
 	if email == "" {
-		if err := c.exportConfiguration(ctx, visit); err != nil {
+		configurations, err := c.configurations(ctx)
+		keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
+		if err = errors.Join(err, keysErr); err == nil {
+			err = rows.Visit(visit, configurations, keys)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -162,15 +159,6 @@ func (c *conn) export(ctx context.Context, email string, visit checkout.Visitor)
 			return err
 		}
 	}
-}
-
-func (c *conn) exportConfiguration(ctx context.Context, visit checkout.Visitor) error {
-	configurations, err := c.configurations(ctx)
-	keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
-	if err := errors.Join(err, keysErr); err != nil {
-		return err
-	}
-	return rows.Visit(visit, configurations, keys)
 }
 
 // exportPage visits checkouts with everything on record about them, which it reads in one round trip.

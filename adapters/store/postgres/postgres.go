@@ -151,8 +151,6 @@ func (db *DB) checkSchema(ctx context.Context, mayMake bool) error {
 // stamp is the record of the servers that may open a store.
 type stamp struct{ Environment, Fingerprint, OwnSecret string }
 
-var errSecretGone = errors.New("it is encrypted under the operator's secret, and none was given")
-
 // authorize grants the request to open the store, and records it.
 func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 	return db.locked(ctx, "secret", func(ctx context.Context, c *conn, b *batch) error {
@@ -166,7 +164,7 @@ func (db *DB) authorize(ctx context.Context, request secrets.Request) error {
 			var err error
 			switch {
 			case next.OwnSecret == "" && !isNew:
-				err = errSecretGone
+				err = errors.New("it is encrypted under the operator's secret, and none was given")
 			case next.OwnSecret == "":
 				next.OwnSecret, err = secrets.NewSecret(request.Rand)
 			}
@@ -216,36 +214,26 @@ var (
 	spread = []string{"checkouts", "agreements", "documents", "jobs", "moments"} // the others beside the first
 )
 
-const (
-	isDistributed = `SELECT count(*) > 0 FROM pg_dist_partition WHERE logicalrelid = CAST($1 AS regclass)`
-	copyTable     = `SELECT create_reference_table(CAST($1 AS regclass))`
-	spreadTable   = `SELECT create_distributed_table(CAST($1 AS regclass), 'provider_code', colocate_with => $2)`
-)
-
-// distributeTimeout is longer than any store takes.
-const distributeTimeout = 24 * time.Hour
-
-var errNoCitus = errors.New("the server has no Citus: the store stays on one node")
-
 // Distribute spreads the store, empty or filled, over the nodes of the server's Citus cluster: all of it or nothing. Nobody may use the
 // store meanwhile. It does nothing if the store is distributed already.
 func (db *DB) Distribute(ctx context.Context) error {
 	return db.locked(ctx, "distribute the store", func(ctx context.Context, c *conn, b *batch) error {
-		done, err := one(ctx, c, itself[value[bool]], isDistributed, spread[0])
+		done, err := one(ctx, c, itself[value[bool]],
+			`SELECT count(*) > 0 FROM pg_dist_partition WHERE logicalrelid = CAST($1 AS regclass)`, spread[0])
 		switch {
 		case is(err, noTable):
-			return errNoCitus
+			return errors.New("the server has no Citus: the store stays on one node")
 		case err != nil || done.V:
 			return err
 		}
-		b.timeout = distributeTimeout
+		b.timeout = 24 * time.Hour // longer than any store takes
 		b.Queue(`SELECT set_config('statement_timeout', '0', true)`)
 		for _, table := range copied {
-			b.Queue(copyTable, table)
+			b.Queue(`SELECT create_reference_table(CAST($1 AS regclass))`, table)
 		}
 		beside := "none"
 		for _, table := range spread {
-			b.Queue(spreadTable, table, beside)
+			b.Queue(`SELECT create_distributed_table(CAST($1 AS regclass), 'provider_code', colocate_with => $2)`, table, beside)
 			beside = spread[0]
 		}
 		return nil

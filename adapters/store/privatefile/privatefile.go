@@ -68,16 +68,15 @@ func (f *File) rename(name string) error {
 		return err
 	}
 	f.published = true
-	return syncFolder(filepath.Dir(name))
+	folder, err := os.Open(filepath.Dir(name)) // until the names in it are on the disk
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Write writes a file. The error is fs.ErrExist if there is one. No other process may write it at once: a temporary name that a killed
-// process has left is used again.
-func Write(name string, data []byte) error {
-	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+suffix)
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	return fill(&File{File: f}, err, data, name, (*File).Publish)
-}
+// Write writes a file. The error is fs.ErrExist if there is one.
+func Write(name string, data []byte) error { return write(name, data, (*File).Publish) }
 
 // Replace writes a file, also in the place of another. If it fails, that is as it was. Its error does not name a temporary file.
 func Replace(name string, data []byte) error {
@@ -88,8 +87,7 @@ func Replace(name string, data []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	f, err := New(filepath.Dir(name))
-	err = fill(f, err, data, name, (*File).rename)
+	err = write(name, data, (*File).rename)
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {
 		err = cause
 	}
@@ -99,8 +97,9 @@ func Replace(name string, data []byte) error {
 	return nil
 }
 
-// fill writes data to a new file, unless that could not be made, and gives it its name.
-func fill(f *File, err error, data []byte, name string, publish func(*File, string) error) error {
+// write writes data to a new file, and gives it its name.
+func write(name string, data []byte, publish func(*File, string) error) error {
+	f, err := New(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -108,15 +107,6 @@ func fill(f *File, err error, data []byte, name string, publish func(*File, stri
 		err = publish(f, name)
 	}
 	return errors.Join(err, f.Close())
-}
-
-// syncFolder returns when the names in a folder are on the disk.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Protect keeps everybody but a file's owner and group from opening it. That the group may is its owner's decision.

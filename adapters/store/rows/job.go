@@ -1,9 +1,12 @@
 package rows
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/checkout"
+	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 // The columns of the tables jobs, moments and acts. The identity of a job never changes.
@@ -46,6 +49,18 @@ func OfJob(j checkout.Job, now time.Time) Job {
 		r.State, r.SettledAt = checkout.JobDropped, now
 	}
 	return r
+}
+
+// After returns the number behind which a filter's cursor lists jobs, for a store that numbers them as they enter; -1 for all.
+func After(f checkout.JobFilter) (int64, error) {
+	if f.After == nil || *f.After == "" {
+		return -1, nil
+	}
+	n, err := strconv.ParseUint(string(*f.After), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("cursor: %w", ports.ErrNotFound)
+	}
+	return int64(n), nil
 }
 
 // Record returns the job of the row and its state.

@@ -144,7 +144,12 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 		}
 		defer c.exec(rollback) // it wrote nothing
 		if email == "" {
-			if err := db.exportConfiguration(ctx, c, visit); err != nil {
+			configurations, err := db.configurations(ctx, c)
+			keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
+			if err := errors.Join(err, keysErr); err != nil {
+				return fmt.Errorf("export configuration: %w", err)
+			}
+			if err := rows.Visit(visit, configurations, keys); err != nil {
 				return err
 			}
 		}
@@ -158,41 +163,25 @@ func (db *DB) Export(ctx context.Context, email string, visit checkout.Visitor) 
 	})
 }
 
-func (db *DB) exportConfiguration(ctx context.Context, c *conn, visit checkout.Visitor) error {
-	configurations, err := db.configurations(ctx, c)
-	keys, keysErr := all(ctx, c, rows.Key.Key, selectKeys)
-	if err := errors.Join(err, keysErr); err != nil {
-		return fmt.Errorf("export configuration: %w", err)
-	}
-	return rows.Visit(visit, configurations, keys)
-}
-
 // exportCheckout passes everything on record about a checkout to visit.
 func exportCheckout(ctx context.Context, c *conn, r rows.Checkout, visit checkout.Visitor) error {
-	record, err := recordOf(ctx, c, r)
-	switch {
+	of, err := r.Checkout()
+	agreements, agreementErr := all(ctx, c, rows.Agreement.Agreement, selectAgreement, r.ProviderCode, r.ID)
+	lengths, lengthErr := all(ctx, c, itself[value[int64]], selectLength, r.ProviderCode, r.ID)
+	jobs, jobsErr := all(ctx, c, rows.Job.Record, selectExportedJobs, r.ProviderCode, r.ID)
+	moments, momentsErr := all(ctx, c, rows.Moment.Moment, selectMoments, r.ProviderCode, r.ID)
+	record := checkout.CheckoutRecord{Checkout: of, Jobs: jobs, Moments: moments}
+	for _, a := range agreements {
+		record.Agreement = &a
+	}
+	for _, length := range lengths {
+		record.Document = int(length.v)
+	}
+	switch err := errors.Join(err, agreementErr, lengthErr, jobsErr, momentsErr); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
 		return visit.Unreadable(r.ID, err)
 	}
 	return visit.Checkout(record)
-}
-
-func recordOf(ctx context.Context, c *conn, r rows.Checkout) (record checkout.CheckoutRecord, err error) {
-	if record.Checkout, err = r.Checkout(); err != nil {
-		return record, err
-	}
-	agreements, err := all(ctx, c, rows.Agreement.Agreement, selectAgreement, r.ProviderCode, r.ID)
-	for _, a := range agreements {
-		record.Agreement = &a
-	}
-	lengths, lengthErr := all(ctx, c, itself[value[int64]], selectLength, r.ProviderCode, r.ID)
-	for _, length := range lengths {
-		record.Document = int(length.v)
-	}
-	var jobsErr, momentsErr error
-	record.Jobs, jobsErr = all(ctx, c, rows.Job.Record, selectExportedJobs, r.ProviderCode, r.ID)
-	record.Moments, momentsErr = all(ctx, c, rows.Moment.Moment, selectMoments, r.ProviderCode, r.ID)
-	return record, errors.Join(err, lengthErr, jobsErr, momentsErr)
 }

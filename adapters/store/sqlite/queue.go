@@ -10,7 +10,6 @@ import (
 
 	"github.com/provider-checkout/provider-checkout/adapters/store/rows"
 	"github.com/provider-checkout/provider-checkout/checkout"
-	"github.com/provider-checkout/provider-checkout/ports"
 )
 
 const (
@@ -218,13 +217,9 @@ const (
 
 // Jobs implements [ports.Queue]. The cursor of a job is its column entered.
 func (db *DB) Jobs(ctx context.Context, f checkout.JobFilter, limit int) ([]checkout.JobRecord, error) {
-	after := int64(-1)
-	if f.After != nil && *f.After != "" {
-		n, err := strconv.ParseUint(string(*f.After), 10, 63)
-		if err != nil {
-			return nil, fmt.Errorf("cursor: %w", ports.ErrNotFound)
-		}
-		after = int64(n)
+	after, err := rows.After(f)
+	if err != nil {
+		return nil, err
 	}
 	return list(ctx, db, "jobs", func(j due) (checkout.JobRecord, error) {
 		record, err := j.Record()

@@ -56,7 +56,15 @@ func (w *writer) serve() {
 		select {
 		case t := <-w.writes:
 			runtime.Gosched() // let calls that are about to write join the group
-			group := w.waiting([]*tx{t})
+			group := []*tx{t}
+			for waiting := true; waiting && len(group) < maxGroup; {
+				select {
+				case t := <-w.writes:
+					group = append(group, t)
+				default:
+					waiting = false
+				}
+			}
 			w.transaction(group)
 			for _, t := range group {
 				close(t.done)
@@ -70,19 +78,6 @@ func (w *writer) serve() {
 			return
 		}
 	}
-}
-
-// waiting adds the writes that wait to a group.
-func (w *writer) waiting(group []*tx) []*tx {
-	for len(group) < maxGroup {
-		select {
-		case t := <-w.writes:
-			group = append(group, t)
-		default:
-			return group
-		}
-	}
-	return group
 }
 
 // transaction runs writes in one transaction, and gives each its outcome.
