@@ -204,8 +204,6 @@ func completedKey(t *testing.T, b Bench) {
 	}
 }
 
-func setupsApart(t *testing.T, b Bench) { apart(t, b, b.Account) }
-
 func accountsApart(t *testing.T, b Bench) {
 	if b.Other == (checkout.Account{}) {
 		t.Skip("the bench has no other account")

@@ -51,7 +51,6 @@ type Open = func(t *testing.T) Bench
 func Processor(t *testing.T, open Open) {
 	run(t, open, []promise{
 		{"its description is complete and never changes", infoIsConstant},
-		{"it is ready for a start", readyForAStart},
 		{"a start leads to a page of the service or of a declared origin", startLeadsToAPage},
 		{"the same key finds the billing request again", sameKey},
 		{"another key makes another billing request", otherKey},
@@ -64,7 +63,7 @@ func Processor(t *testing.T, open Open) {
 		{"a mandate that died stays dead", deadStaysDead},
 		{"a payer who is refused for the place may go on with the same billing request", refusedGoesOn},
 		{"a key whose setup is completed makes no second billing request", completedKey},
-		{"setups know nothing of each other", setupsApart},
+		{"setups know nothing of each other", func(t *testing.T, b Bench) { apart(t, b, b.Account) }},
 		{"each account's setups are its own", accountsApart},
 		{"a setup that is cancelled before the payer is done makes no mandate, and a repeat is no error", cancelledBefore},
 		{"a completed setup that is cancelled has no mandate that lives, also of many cancels at once", cancelledAfter},

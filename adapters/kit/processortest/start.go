@@ -48,14 +48,10 @@ func infoIsConstant(t *testing.T, b Bench) {
 	}
 }
 
-func readyForAStart(t *testing.T, b Bench) {
+func startLeadsToAPage(t *testing.T, b Bench) {
 	if err := b.Processor.Ready(t.Context()); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
-	b.begin(t, b.start(t, "a"))
-}
-
-func startLeadsToAPage(t *testing.T, b Bench) {
 	request := b.begin(t, b.start(t, "a"))
 	u, err := url.Parse(request.URL)
 	if err != nil {

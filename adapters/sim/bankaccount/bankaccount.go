@@ -69,18 +69,11 @@ func Tidy(number string) string {
 }
 
 // digit returns the value of a digit. Unicode has the digits of a script one after the other, from zero.
-func digit(r rune) rune {
-	for _, table := range unicode.Nd.R16 {
-		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi {
-			return (r - lo) % 10
-		}
+func digit(r rune) (value rune) {
+	for unicode.IsDigit(r - value - 1) {
+		value++
 	}
-	for _, table := range unicode.Nd.R32 {
-		if lo, hi := rune(table.Lo), rune(table.Hi); lo <= r && r <= hi {
-			return (r - lo) % 10
-		}
-	}
-	return 0
+	return value % 10
 }
 
 // Sentence returns what a form says of an account number that Parse has refused.

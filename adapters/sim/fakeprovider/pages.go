@@ -217,24 +217,19 @@ func (p pages) view() view {
 
 // show answers with a page. Its form may lead to the service.
 func (p pages) show(w http.ResponseWriter, r *http.Request, name, title string, status int, v view) {
+	origin := p.provider.API
+	if u, err := url.Parse(origin); err == nil {
+		origin = u.Scheme + "://" + u.Host
+	}
 	v.Title = strings.TrimPrefix(title, "Error: ")
 	p.site.Show(w, r, name, web.View{
 		Status:  status,
 		Title:   title,
 		Brand:   p.provider.Offer.Provider + " (make-believe)",
 		Sandbox: true,
-		FormsTo: []string{p.apiOrigin()},
+		FormsTo: []string{origin},
 		Data:    v,
 	})
-}
-
-// apiOrigin returns the origin of the service.
-func (p pages) apiOrigin() string {
-	u, err := url.Parse(p.provider.API)
-	if err != nil {
-		return p.provider.API
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }

@@ -69,7 +69,7 @@ func (s *Simulator) newHandler() http.Handler {
 	for _, found := range routes() {
 		mux.HandleFunc(found.pattern, func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, found) })
 	}
-	mux.HandleFunc("GET "+flowPath+"{flow}", s.servePage)
+	mux.HandleFunc("GET "+flowPath+"{flow}", func(w http.ResponseWriter, r *http.Request) { s.show(w, r, http.StatusOK, "") })
 	mux.HandleFunc("POST "+flowPath+"{flow}", s.takeForm)
 	mux.HandleFunc("POST "+flowPath+"{flow}/exit", s.leave)
 	return mux
@@ -297,7 +297,12 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, carryOut func
 	switch f.Kind {
 	case "":
 	case FaultTimeout:
-		s.hang(r, cmp.Or(f.Hang, 30*time.Second))
+		select { // until the client gives up
+		case <-r.Context().Done():
+		case <-s.closing.Done():
+		case <-time.After(cmp.Or(f.Hang, 30*time.Second)):
+		}
+		panic(http.ErrAbortHandler)
 	case FaultReset, FaultResetAfter:
 		reset(w)
 		return response{}
@@ -322,18 +327,6 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, carryOut func
 		return response{http.StatusBadGateway, []byte("<html><body><h1>502 Bad Gateway</h1></body></html>")}
 	}
 	return res
-}
-
-// hang keeps the client waiting until it gives up or the simulator is closed, at most for a time, and breaks the connection.
-func (s *Simulator) hang(r *http.Request, most time.Duration) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-r.Context().Done():
-	case <-s.closing.Done():
-	case <-timer.C:
-	}
-	panic(http.ErrAbortHandler)
 }
 
 // reset breaks the connection so that the client sees it reset.

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -267,12 +266,6 @@ var page = template.Must(template.New("").Parse(pageText))
 // flowPath is the path of the hosted pages.
 const flowPath = "/flow/"
 
-// isURL reports whether a text is an address of the web.
-func isURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
-}
-
 // shown is a page: the form, or the notice of a flow that cannot be filled in.
 type shown struct {
 	status      int
@@ -299,11 +292,6 @@ func (f *flow) closed(now time.Time) *shown {
 	return nil
 }
 
-// servePage shows the page of a flow. The first visit is an event.
-func (s *Simulator) servePage(w http.ResponseWriter, r *http.Request) {
-	s.show(w, r, http.StatusOK, "")
-}
-
 // takeForm takes the payer's details and authority, and leads back.
 func (s *Simulator) takeForm(w http.ResponseWriter, r *http.Request) {
 	leadsTo, err := s.Complete(r.PathValue("flow"), Payer{r.PostFormValue("given_name"), r.PostFormValue("family_name"),
@@ -327,7 +315,7 @@ func (s *Simulator) leave(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// show shows the page of the flow that the address names.
+// show shows the page of the flow that the address names. The first visit is an event.
 func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, fault string) {
 	s.do(func(now time.Time) {
 		f := s.flows[r.PathValue("flow")]

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -91,7 +92,7 @@ func (s *Simulator) createFlow(c *call) (answer, *apiError) {
 	}
 	f.request = s.requests[f.Links["billing_request"]]
 	switch {
-	case !isURL(f.RedirectURI), !isURL(f.ExitURI):
+	case !strings.HasPrefix(f.RedirectURI, "http"), !strings.HasPrefix(f.ExitURI, "http"):
 		return answer{}, invalid("/billing_request_flows/redirect_uri", "must be a valid URL, as exit_uri")
 	case f.request == nil:
 		return answer{}, notFound("resource_not_found")
@@ -131,16 +132,12 @@ func (s *Simulator) listCreditors(*call) (answer, *apiError) {
 	for _, creditor := range s.creditors {
 		all = append(all, creditor.toWire())
 	}
-	return answer{"", all, metaOf("", 50)}, nil
+	return answer{"", all, metaOf(nil, 50)}, nil
 }
 
-// metaOf describes a page of a list. after is "" where no page follows.
-func metaOf(after string, limit int) object {
-	cursors := object{"before": nil, "after": nil}
-	if after != "" {
-		cursors["after"] = after
-	}
-	return object{"cursors": cursors, "limit": limit}
+// metaOf describes a page of a list. after is nil where no page follows.
+func metaOf(after any, limit int) object {
+	return object{"cursors": object{"before": nil, "after": after}, "limit": limit}
 }
 
 const createdAfter = "created_at[gt]"
@@ -162,7 +159,7 @@ func (s *Simulator) listEvents(c *call) (answer, *apiError) {
 	if !ok {
 		return answer{}, usage(http.StatusBadRequest, "invalid_filters")
 	}
-	found, skipTo, last, next := []*event{}, c.query.Get("after"), "", ""
+	found, skipTo, last, next := []*event{}, c.query.Get("after"), "", any(nil)
 	for _, e := range slices.Backward(s.events) {
 		switch {
 		case skipTo == e.ID:

@@ -83,7 +83,10 @@ func (g *Org) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := request{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.Query()}
 	var unread error
 	if !token {
-		unread = c.read(r)
+		var data []byte
+		if data, unread = io.ReadAll(io.LimitReader(r.Body, 51<<20)); unread == nil && (len(data) > 0 || c.method == http.MethodPost) {
+			unread = c.parse(data)
+		}
 	}
 	g.mu.Lock()
 	made := Call{Number: len(g.calls) + 1, Method: r.Method, Path: r.URL.Path}
@@ -125,15 +128,6 @@ func (g *Org) run(c request, header http.Header, f *Fault) answer {
 // allowsDuplicates reads a Sforce-Duplicate-Rule-Header.
 func allowsDuplicates(header string) bool {
 	return strings.Contains(strings.ReplaceAll(header, " ", ""), "allowSave=true")
-}
-
-// read reads the body of a call.
-func (c *request) read(r *http.Request) error {
-	data, err := io.ReadAll(io.LimitReader(r.Body, 51<<20))
-	if err == nil && (len(data) > 0 || c.method == http.MethodPost) {
-		err = c.parse(data)
-	}
-	return err
 }
 
 // parse reads the JSON of a call.
