@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os/user"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -75,12 +75,18 @@ func (f *listActs) Run(ctx context.Context, c *call, db reader) error {
 	if c.json {
 		return table(c, list, actRecord)
 	}
+	out := bufio.NewWriter(c.Stdout)
 	for _, a := range list {
-		if _, err := fmt.Fprintln(c.Stdout, actText(a)); err != nil {
-			return err
+		fmt.Fprintf(out, "%s  %s %s by %q", formatTime(a.At), oneLine(a.Name), oneLine(a.Subject), a.Operator)
+		if a.Reason != "" {
+			fmt.Fprintf(out, ", because %q", a.Reason)
 		}
+		for _, change := range a.Changes {
+			fmt.Fprint(out, "\n    ", oneLine(change))
+		}
+		fmt.Fprintln(out)
 	}
-	return nil
+	return out.Flush()
 }
 
 func actRecord(a checkout.Act) record {
@@ -94,18 +100,6 @@ func actRecord(a checkout.Act) record {
 		{name: "reason", value: a.Reason},
 		{name: "changes", value: a.Changes},
 	}
-}
-
-func actText(a checkout.Act) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s %s by %q", formatTime(a.At), oneLine(a.Name), oneLine(a.Subject), a.Operator)
-	if a.Reason != "" {
-		fmt.Fprintf(&b, ", because %q", a.Reason)
-	}
-	for _, change := range a.Changes {
-		b.WriteString("\n    " + oneLine(change))
-	}
-	return b.String()
 }
 
 // issueKey creates a key and prints nothing else.

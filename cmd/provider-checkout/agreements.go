@@ -47,7 +47,10 @@ func (c *call) writePDF(ctx context.Context, db records, number, path string) er
 	if err := c.writeFile(path, found.Bytes); err != nil {
 		return fmt.Errorf("write the PDF of %s: %w", number, err)
 	}
-	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", outputName(path), len(found.Bytes), found.SHA256)
+	if path == standard {
+		path = "standard output"
+	}
+	fmt.Fprintf(c.Stderr, "wrote %s: %d bytes, SHA-256 %x\n", path, len(found.Bytes), found.SHA256)
 	return nil
 }
 
@@ -98,11 +101,20 @@ type verifier struct {
 
 // all checks every agreement.
 func (v *verifier) all(ctx context.Context) error {
-	numbers, err := agreementNumbers(ctx, v.db)
-	for _, number := range numbers {
-		if err = v.agreement(ctx, number); err != nil {
-			break
-		}
+	var numbers []string // the oldest checkout first
+	err := v.db.Export(ctx, "", checkout.Visitor{
+		Configuration: func(catalogue.Configuration) error { return nil },
+		Key:           func(catalogue.Key) error { return nil },
+		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s cannot be read: %w", id, err) },
+		Checkout: func(r checkout.CheckoutRecord) error {
+			if r.Agreement != nil {
+				numbers = append(numbers, r.Agreement.Number)
+			}
+			return nil
+		},
+	})
+	for i := 0; err == nil && i < len(numbers); i++ {
+		err = v.agreement(ctx, numbers[i])
 	}
 	return err
 }
@@ -263,22 +275,6 @@ func verifyDocument(c checkout.Checkout, d agreement.Document) verdict {
 		return verdict{failed, fmt.Sprintf("the PDF does not have the SHA-256 on record, %x", d.SHA256)}
 	}
 	return verdict{passed, fmt.Sprintf("the PDF has the SHA-256 on record, %x", d.SHA256)}
-}
-
-// agreementNumbers returns the number of every agreement, the oldest checkout first.
-func agreementNumbers(ctx context.Context, db records) (numbers []string, err error) {
-	err = db.Export(ctx, "", checkout.Visitor{
-		Configuration: func(catalogue.Configuration) error { return nil },
-		Key:           func(catalogue.Key) error { return nil },
-		Unreadable:    func(id string, err error) error { return fmt.Errorf("checkout %s cannot be read: %w", id, err) },
-		Checkout: func(r checkout.CheckoutRecord) error {
-			if r.Agreement != nil {
-				numbers = append(numbers, r.Agreement.Number)
-			}
-			return nil
-		},
-	})
-	return numbers, err
 }
 
 // readingAgreement returns the error of a command that could not read an agreement.

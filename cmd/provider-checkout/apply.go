@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/provider-checkout/provider-checkout/adapters/in/providerfile"
@@ -66,8 +67,14 @@ func (c *call) configure(ctx context.Context, command string, change operate.Cha
 	default:
 		fmt.Fprintln(c.Stderr, "revision "+revision+" is on record")
 	}
-	for _, conf := range change.Named {
-		c.warn(conf.Provider)
+	for _, conf := range change.Named { // the valid parts that prevent a provider from being served
+		p := conf.Provider
+		if err := p.Usable(p.Environment); err != nil {
+			fmt.Fprintf(c.Stderr, "%v: its calls are refused\n", err)
+		}
+		if strings.HasPrefix(p.Destination.URL, "http://") {
+			fmt.Fprintf(c.Stderr, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
+		}
 	}
 	return nil
 }
@@ -91,28 +98,10 @@ func (c *call) change(ctx context.Context, command string, change operate.Change
 	if differences, revision, err = operator.Configure(ctx, command, change); err != nil {
 		return nil, "", fmt.Errorf("store the providers: %w", err)
 	}
-	return differences, revision, c.noteDisabled(ctx, db, change.Named)
-}
-
-// noteDisabled marks the providers that an operator has disabled, so that they are warned of.
-func (c *call) noteDisabled(ctx context.Context, db records, named []catalogue.Configuration) error {
 	providers, err := db.Providers(ctx)
-	for _, p := range providers {
-		for i := range named {
-			if named[i].Provider.Code == p.Code {
-				named[i].Provider.Disabled = p.Disabled
-			}
-		}
+	for i := range change.Named { // providers that an operator has disabled are warned of
+		named := &change.Named[i].Provider
+		named.Disabled = slices.ContainsFunc(providers, func(p catalogue.Provider) bool { return p.Code == named.Code && p.Disabled })
 	}
-	return err
-}
-
-// warn prints the valid parts of a provider's configuration that prevent it from being served.
-func (c *call) warn(p catalogue.Provider) {
-	if err := p.Usable(p.Environment); err != nil {
-		fmt.Fprintf(c.Stderr, "%v: its calls are refused\n", err)
-	}
-	if strings.HasPrefix(p.Destination.URL, "http://") {
-		fmt.Fprintf(c.Stderr, "provider %s has its events sent over plain http: only a server with --allow-private-destinations does\n", p.Code)
-	}
+	return differences, revision, err
 }

@@ -42,12 +42,12 @@ func credentials() []credential {
 
 // credentialOf returns the setting of a variable, and reports whether there is one.
 func credentialOf(variable string) (credential, bool) {
-	all := credentials()
-	i := slices.IndexFunc(all, func(c credential) bool { return c.variable == variable })
-	if i < 0 {
-		return credential{}, false
+	for _, c := range credentials() {
+		if c.variable == variable {
+			return c, true
+		}
 	}
-	return all[i], true
+	return credential{}, false
 }
 
 const variablePrefix = "PROVIDER_CHECKOUT_"
@@ -161,22 +161,17 @@ func (c *call) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error)
 	}
 	text := strings.TrimSpace(s.text)
 	if err == nil {
-		err = about(s.name, decode(f, text))
+		if err = fmt.Errorf("must be one of %s", f.Enum); f.Enum == "" || slices.Contains(f.EnumSlice(), text) {
+			decoding := &kong.DecodeContext{Value: f.Value, Scan: kong.Scan().PushTyped(text, kong.FlagValueToken)}
+			err = f.Mapper.Decode(decoding, reflect.New(f.Target.Type()).Elem())
+		}
+		err = about(s.name, err)
 	}
 	if err != nil {
 		c.refused[f.Name], c.wrong = true, errors.Join(c.wrong, err)
 		return nil, nil
 	}
 	return text, nil
-}
-
-// decode checks the text of a flag.
-func decode(f *kong.Flag, text string) error {
-	if f.Enum != "" && !slices.Contains(f.EnumSlice(), text) {
-		return fmt.Errorf("must be one of %s", f.Enum)
-	}
-	scan := kong.Scan().PushTyped(text, kong.FlagValueToken)
-	return f.Mapper.Decode(&kong.DecodeContext{Value: f.Value, Scan: scan}, reflect.New(f.Target.Type()).Elem())
 }
 
 // about returns an error, nil for nil, with the name of what it is about before each of its lines.

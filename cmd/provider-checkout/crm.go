@@ -44,7 +44,12 @@ func (f *SalesforceFlags) salesforce(c *call, environment catalogue.Environment)
 	case key == nil && o.ClientSecret == "" && wrongSecret == nil && wrongKey == nil:
 		noSecret = fmt.Errorf("%w, and so is a JWT key (%s)", missing(clientSecretVariable), namesOf(jwtKeyVariable))
 	}
-	crm, err := salesforce.New(withoutGaps(o))
+	// Without gaps other faults are found too.
+	o.URL, o.ClientID, o.User = cmp.Or(o.URL, "https://missing.example"), cmp.Or(o.ClientID, "missing"), cmp.Or(o.User, "missing")
+	if key == nil {
+		o.ClientSecret = cmp.Or(o.ClientSecret, "missing")
+	}
+	crm, err := salesforce.New(o)
 	settings := []string{"salesforce-url"}
 	if key != nil {
 		settings = append(settings, "salesforce-jwt-key")
@@ -54,17 +59,6 @@ func (f *SalesforceFlags) salesforce(c *call, environment catalogue.Environment)
 		return nil, err
 	}
 	return crm, nil
-}
-
-// withoutGaps returns options in which nothing is missing, so that other faults are found too.
-func withoutGaps(o salesforce.Options) salesforce.Options {
-	o.URL = cmp.Or(o.URL, "https://missing.example")
-	o.ClientID = cmp.Or(o.ClientID, "missing")
-	if o.JWTKey == nil {
-		o.ClientSecret = cmp.Or(o.ClientSecret, "missing")
-	}
-	o.User = cmp.Or(o.User, "missing")
-	return o
 }
 
 // parseKey reads an RSA private key from PEM; it returns nil for an empty text. Its error repeats nothing of the text.

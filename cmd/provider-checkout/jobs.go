@@ -43,7 +43,11 @@ func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState
 	if f.Kind != "" {
 		filter.Kinds = []checkout.JobKind{f.Kind}
 	}
-	for _, filter.State = range statesOf(state) {
+	states := []checkout.JobState{state}
+	if state == checkout.JobDone {
+		states = append(states, checkout.JobDropped) // a job that was not needed is done
+	}
+	for _, filter.State = range states {
 		found, err := db.Jobs(ctx, filter, maxJobs+1)
 		if err != nil {
 			return nil, err
@@ -59,48 +63,27 @@ func (f *JobFlags) find(ctx context.Context, db records, state checkout.JobState
 	return list, nil
 }
 
-// statesOf returns the states that a value of --state selects. A job that was not needed is done.
-func statesOf(state checkout.JobState) []checkout.JobState {
-	if state == checkout.JobDone {
-		return []checkout.JobState{checkout.JobDone, checkout.JobDropped}
-	}
-	return []checkout.JobState{state}
-}
-
-// stateOf returns the value of --state that selects a job.
-func stateOf(r checkout.JobRecord) string {
-	if r.State == checkout.JobDropped {
-		return string(checkout.JobDone)
-	}
-	return string(r.State)
-}
-
-// reasonOf returns the reason why the latest attempt at a job failed, or why the job was not needed.
-func reasonOf(r checkout.JobRecord) string {
-	switch {
-	case r.State == checkout.JobDropped && r.Kind == checkout.JobDeliver:
-		return "no destination was configured"
-	case r.State == checkout.JobDropped:
-		return "not needed any more"
-	}
-	return r.Failure.Reason
-}
-
+// jobRecord has the value of --state that selects the job, and the reason why its latest attempt failed, or why it was not needed.
 func jobRecord(r checkout.JobRecord) record {
-	if r.State == checkout.JobPending && r.Due.IsZero() { // at once
+	switch {
+	case r.State == checkout.JobPending && r.Due.IsZero(): // at once
 		r.Due = r.CreatedAt
+	case r.State == checkout.JobDropped:
+		if r.State, r.Failure.Reason = checkout.JobDone, "not needed any more"; r.Kind == checkout.JobDeliver {
+			r.Failure.Reason = "no destination was configured"
+		}
 	}
 	return record{
 		{"id", "job", r.Ref()},
 		{"kind", "kind", string(r.Kind)},
-		{"state", "state", stateOf(r)},
+		{"state", "state", string(r.State)},
 		{"provider_code", "provider", r.ProviderCode},
 		{"checkout_id", "checkout", r.CheckoutID},
 		{"created_at", "since", r.CreatedAt},
 		{"due_at", "due", r.Due},
 		{"settled_at", "settled", r.SettledAt},
 		{"attempts", "attempts", r.Attempts},
-		{"reason", "reason", reasonOf(r)},
+		{"reason", "reason", r.Failure.Reason},
 	}
 }
 

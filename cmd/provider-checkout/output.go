@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -42,7 +43,7 @@ func (f field) text() string {
 	if at, isTime := f.value.(time.Time); isTime {
 		return formatTime(at)
 	}
-	return orDash(oneLine(fmt.Sprint(f.value)))
+	return cmp.Or(oneLine(fmt.Sprint(f.value)), "-")
 }
 
 // table prints a list in columns, under the labels of its records, or with --json an object a line.
@@ -97,13 +98,6 @@ func formatTime(t time.Time) string {
 		return "-"
 	}
 	return events.Timestamp(t)
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // counted returns a number of things, such as "1 event" or "2 events".
@@ -161,14 +155,6 @@ func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\uF
 func inputName(path string) string {
 	if path == standard {
 		return "standard input"
-	}
-	return path
-}
-
-// outputName returns the name of a written file in messages.
-func outputName(path string) string {
-	if path == standard {
-		return "standard output"
 	}
 	return path
 }

@@ -45,7 +45,11 @@ func (s *server) site() (site.Config, error) {
 	cfg.Service.Notifier, wrongMail = s.notifier()
 	secrets, wrongSecrets := s.secrets()
 	if cfg.Signer, wrongSigner = s.signer(); cfg.Signer != nil {
-		cfg.Signer.Stamper = s.stamper(cfg.Metrics)
+		if s.TSA != "" {
+			client := &http.Client{Timeout: organisationTimeout, // which never follows an answer to another address
+				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			cfg.Signer.Stamper = &pdf.Stamper{URL: s.TSA, Client: client, Count: cfg.Metrics.CountStamps()}
+		}
 	} else if s.TSA != "" && wrongSigner == nil {
 		wrongSigner = usageError(s.name("tsa") + " needs a signer (" + namesOf(signerVariable) + ")")
 	}
@@ -111,16 +115,6 @@ func parseSigner(l setting) (*pdf.Signer, error) {
 		return nil, nil
 	}
 	return pdf.ParseSigner([]byte(l.text))
-}
-
-// stamper returns what asks for time-stamps, or nil. It never follows an answer to another address.
-func (s *server) stamper(metrics *ops.Metrics) *pdf.Stamper {
-	if s.TSA == "" {
-		return nil
-	}
-	client := &http.Client{Timeout: organisationTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return &pdf.Stamper{URL: s.TSA, Client: client, Count: metrics.CountStamps()}
 }
 
 // checkDeployment checks the base URL and the processor for the environment.

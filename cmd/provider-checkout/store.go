@@ -54,14 +54,11 @@ func openRecords(ctx context.Context, c *call) (records, error) {
 
 // open opens the store until the end of the call, and creates it if it does not exist, unless it must.
 func (c *call) open(ctx context.Context, how opening) (db records, err error) {
-	if db, err = c.connect(ctx, how); err == nil {
-		c.close = db.Close
-	}
-	return db, err
-}
-
-// connect opens the store.
-func (c *call) connect(ctx context.Context, how opening) (records, error) {
+	defer func() {
+		if err == nil {
+			c.close = db.Close
+		}
+	}()
 	path, inPostgres, err := c.place()
 	if err != nil {
 		return nil, err

@@ -160,7 +160,9 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 			level = slog.LevelWarn
 		}
 		attrs := append([]slog.Attr{slog.Any("error", f.Err)}, web.About(f.About)...)
-		attrs = append(attrs, followedFrom(ctx, f.RequestID)...)
+		if f.RequestID != "" && web.RequestID(ctx) == "" { // in the lines of a request's own context the log has the id already
+			attrs = append(attrs, slog.String("request_id", f.RequestID))
+		}
 		if f.EventID != "" {
 			attrs = append(attrs, slog.String("event_id", f.EventID))
 		}
@@ -169,15 +171,6 @@ func Report(log *slog.Logger) func(context.Context, service.Failure) {
 		}
 		log.LogAttrs(ctx, level, string(f.Operation), attrs...)
 	}
-}
-
-// followedFrom returns the id of the request that background work follows from, if it is known. In the lines of a request's own
-// context the log has the id already.
-func followedFrom(ctx context.Context, requestID string) []slog.Attr {
-	if requestID == "" || web.RequestID(ctx) != "" {
-		return nil
-	}
-	return []slog.Attr{slog.String("request_id", requestID)}
 }
 
 // serve serves on ln, and returns the error with which that ends.
@@ -254,22 +247,21 @@ func NewLines(w io.Writer) *Lines {
 }
 
 func (l *Lines) run(w io.Writer) {
+	pass := func(line []byte) {
+		if _, err := w.Write(line); err != nil {
+			l.lost.Add(1)
+		}
+	}
 	for {
 		select {
 		case line := <-l.waiting:
-			l.pass(w, line)
+			pass(line)
 		case done := <-l.flush:
 			for range len(l.waiting) {
-				l.pass(w, <-l.waiting)
+				pass(<-l.waiting)
 			}
 			close(done)
 		}
-	}
-}
-
-func (l *Lines) pass(w io.Writer, line []byte) {
-	if _, err := w.Write(line); err != nil {
-		l.lost.Add(1)
 	}
 }
 
@@ -288,16 +280,13 @@ func (l *Lines) Lost() int64 { return l.lost.Load() }
 
 // Flush waits until the lines that were written are passed on, but no longer than limit.
 func (l *Lines) Flush(limit time.Duration) {
-	end := time.NewTimer(limit)
-	defer end.Stop()
-	done := make(chan struct{})
+	end, done := time.After(limit), make(chan struct{})
 	select {
 	case l.flush <- done:
-	case <-end.C:
-		return
-	}
-	select {
-	case <-done:
-	case <-end.C:
+		select {
+		case <-done:
+		case <-end:
+		}
+	case <-end:
 	}
 }

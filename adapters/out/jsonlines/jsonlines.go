@@ -20,19 +20,17 @@ import (
 // time: give it a buffered writer, and flush that at the end. A checkout that cannot be read is passed to unreadable.
 func NewVisitor(w io.Writer, env catalogue.Environment, unreadable func(checkoutID string, err error) error) checkout.Visitor {
 	return checkout.Visitor{
-		Configuration: func(c catalogue.Configuration) error { return Write(w, configurationLines(c)...) },
-		Key:           func(k catalogue.Key) error { return Write(w, toWireKey(k)) },
-		Checkout:      func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r, env)...) },
-		Unreadable:    unreadable,
+		Configuration: func(c catalogue.Configuration) error {
+			lines := []Object{toWireProvider(c.Provider)}
+			for _, course := range c.Courses {
+				lines = append(lines, toWireCourse(c.Provider.Code, course))
+			}
+			return Write(w, lines...)
+		},
+		Key:        func(k catalogue.Key) error { return Write(w, toWireKey(k)) },
+		Checkout:   func(r checkout.CheckoutRecord) error { return Write(w, checkoutLines(r, env)...) },
+		Unreadable: unreadable,
 	}
-}
-
-func configurationLines(c catalogue.Configuration) []Object {
-	lines := []Object{toWireProvider(c.Provider)}
-	for _, course := range c.Courses {
-		lines = append(lines, toWireCourse(c.Provider.Code, course))
-	}
-	return lines
 }
 
 // checkoutLines returns the checkout, its CRM records, what was agreed, the events, the
@@ -142,7 +140,8 @@ func toWireCheckout(c checkout.Checkout, env catalogue.Environment) Object {
 		Put("dda_id", c.Records(env).DDAID),
 		Opt("course_code", c.CourseCode),
 		Put("course_name", c.Intent.CourseName),
-		Put("pricing", toWirePricing(c.Intent.Pricing)),
+		Put("pricing", Object{Put("course_price", c.Intent.Pricing.Price), Put("amount_to_finance", c.Intent.Pricing.Principal),
+			Put("upfront_payment", c.Intent.Pricing.Upfront)}),
 		Put("plan", toWirePlan(c.Intent.Plan)),
 		Opt("setup_tokens", tokens),
 		Opt("confirmed_at", c.Confirmation.At),
@@ -160,10 +159,6 @@ func sentKey(c checkout.Checkout) string {
 		return ""
 	}
 	return c.IdempotencyKey
-}
-
-func toWirePricing(p money.Pricing) Object {
-	return Object{Put("course_price", p.Price), Put("amount_to_finance", p.Principal), Put("upfront_payment", p.Upfront)}
 }
 
 func toWirePlan(p money.Plan) Object {
@@ -272,11 +267,8 @@ func toWireDocument(c checkout.Checkout, env catalogue.Environment, size int) Ob
 
 func toWireNotice(r checkout.JobRecord) Object {
 	status, sent := string(r.State), time.Time{} // sent is when another system took it over
-	switch r.State {
-	case checkout.JobDone:
+	if r.State == checkout.JobDone {
 		status, sent = "sent", r.SettledAt
-	case checkout.JobFailed:
-		status = "failed"
 	}
 	return Object{
 		Put("kind", "notice"),

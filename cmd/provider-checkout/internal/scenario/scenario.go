@@ -146,7 +146,11 @@ type sender struct {
 }
 
 func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Delivery, attempt int) error {
-	switch ofEvent(d.Event) {
+	order := ""
+	if read, err := events.Read(d.Event.Body); err == nil {
+		order = read.OrderID
+	}
+	switch Of(order) {
 	case EventFails:
 		if s.now().Before(d.Event.CreatedAt.Add(failsFor)) {
 			return errScenario
@@ -163,15 +167,6 @@ func (s sender) Send(ctx context.Context, to catalogue.Destination, d events.Del
 		}
 	}
 	return s.Sender.Send(ctx, to, d, attempt)
-}
-
-// ofEvent returns the scenario of the order that an event is about.
-func ofEvent(e events.Event) Scenario {
-	read, err := events.Read(e.Body)
-	if err != nil {
-		return ""
-	}
-	return Of(read.OrderID)
 }
 
 // store decorates a store. It refuses the first create and the first confirm of an order with Answer503.
