@@ -47,7 +47,7 @@ func (f *followEvents) Run(ctx context.Context, c *call) error {
 			fmt.Fprintln(c.Stdout, "# signing secret:", l.secret)
 		}
 	}
-	if err := l.follow(ctx); err != nil && ctx.Err() == nil {
+	if err := l.follow(ctx); ctx.Err() == nil {
 		return err
 	}
 	return nil

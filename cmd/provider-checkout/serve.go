@@ -143,13 +143,8 @@ type value struct{ flag, value string }
 
 // addresses returns the addresses on which the server listens.
 func (s *server) addresses() []value {
-	list := []value{{"addr", s.Addr}}
-	for _, optional := range []value{{"ops-addr", s.OpsAddr}, {"desk-addr", s.DeskAddr}} {
-		if optional.value != "" {
-			list = append(list, optional)
-		}
-	}
-	return list
+	optional := []value{{"ops-addr", s.OpsAddr}, {"desk-addr", s.DeskAddr}}
+	return append([]value{{"addr", s.Addr}}, slices.DeleteFunc(optional, func(a value) bool { return a.value == "" })...)
 }
 
 // base returns the base URL of the server.

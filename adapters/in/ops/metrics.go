@@ -39,14 +39,28 @@ func NewRegistry() *prometheus.Registry {
 // each need labels of their own (prometheus.WrapRegistererWith).
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	in := factory{promauto.With(r)}
-	m := &Metrics{
+	confirms := in.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
+	ended := in.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
+	return &Metrics{
 		registerer: r,
 		requests:   in.count("http_requests_total", "Requests to the public listener that were answered.", "method", "route", "status"),
-		durations: in.time("http_request_duration_seconds", "How long requests took, the delivery of their events included.",
-			"method", "route"),
+		durations: in.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "http_request_duration_seconds",
+			Help:    "How long requests took, the delivery of their events included.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"method", "route"}),
+		byProvider: map[service.Count]*prometheus.CounterVec{
+			service.CountCreate:          in.count("creates_total", "Checkouts that were opened.", "provider"),
+			service.CountConfirm:         confirms.MustCurryWith(prometheus.Labels{"confirm": "first"}),
+			service.CountRepeatedConfirm: confirms.MustCurryWith(prometheus.Labels{"confirm": "repeated"}),
+			service.CountUnprinted:       in.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
+		},
+		single: map[service.Count]prometheus.Counter{ // which begin at once, so that their first increase is seen
+			service.CountSyncRefused:      in.count("crm_refusals_total", "Updates that the CRM refused.").WithLabelValues(),
+			service.CountMandateFailed:    ended.WithLabelValues("failed"),
+			service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
+			service.CountMandateExpired:   ended.WithLabelValues("expired"),
+			service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
+		},
 	}
-	m.addCounters(in)
-	return m
 }
 
 // ObserveLog exports the number of lines of the log that were lost.
@@ -60,38 +74,6 @@ type factory struct{ promauto.Factory }
 
 func (f factory) count(name, help string, labels ...string) *prometheus.CounterVec {
 	return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
-}
-
-func (f factory) time(name, help string, labels ...string) *prometheus.HistogramVec {
-	return f.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
-		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, labels)
-}
-
-// addCounters adds the counters of everything that the service counts. A series that has no provider
-// begins at once, so that its first increase is seen.
-func (m *Metrics) addCounters(f factory) {
-	confirms := f.count("confirms_total", "Confirms that were answered with success.", "confirm", "provider")
-	m.byProvider = map[service.Count]*prometheus.CounterVec{
-		service.CountCreate:          f.count("creates_total", "Checkouts that were opened.", "provider"),
-		service.CountConfirm:         confirms.MustCurryWith(prometheus.Labels{"confirm": "first"}),
-		service.CountRepeatedConfirm: confirms.MustCurryWith(prometheus.Labels{"confirm": "repeated"}),
-		service.CountUnprinted:       f.count("unprinted_total", "Confirms whose agreement has no PDF.", "provider"),
-	}
-	ended := f.count("mandates_ended_total", "Mandates of confirmed checkouts that ended, by the status that they reached.", "status")
-	m.single = map[service.Count]prometheus.Counter{
-		service.CountSyncRefused:      f.count("crm_refusals_total", "Updates that the CRM refused.").WithLabelValues(),
-		service.CountMandateFailed:    ended.WithLabelValues("failed"),
-		service.CountMandateCancelled: ended.WithLabelValues("cancelled"),
-		service.CountMandateExpired:   ended.WithLabelValues("expired"),
-		service.CountMandateBlocked:   ended.WithLabelValues("blocked"),
-	}
-}
-
-// begin has the counters of a provider begin at 0, so that their first increases are seen.
-func (m *Metrics) begin(provider string) {
-	for _, vec := range m.byProvider {
-		vec.WithLabelValues(provider)
-	}
 }
 
 // Count counts. Pass it as service.Config.Count.
@@ -205,8 +187,10 @@ func (b backlog) Collect(to chan<- prometheus.Metric) {
 	if err != nil {
 		b.log.ErrorContext(ctx, "collect metrics of providers", "error", err)
 	}
-	for _, code := range codes {
-		b.metrics.begin(code)
+	for _, code := range codes { // whose counters begin at 0, so that their first increases are seen
+		for _, vec := range b.metrics.byProvider {
+			vec.WithLabelValues(code)
+		}
 	}
 }
 

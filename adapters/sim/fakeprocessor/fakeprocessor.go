@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"time"
 
@@ -48,7 +49,8 @@ type Options struct {
 type Processor struct {
 	records Records
 	clock   func() time.Time
-	pages
+	site    *web.Site // with the form in which a payer gives the bank account
+	handler http.Handler
 }
 
 var (
@@ -59,8 +61,9 @@ var (
 // New returns a processor.
 func New(o Options) *Processor {
 	shared := web.Options{Log: o.Log, BaseURL: o.BaseURL, Now: o.Now}.Complete()
-	p := &Processor{records: o.Records, clock: shared.Now}
-	p.pages = newPages(p, shared, o)
+	site := web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})
+	p := &Processor{records: o.Records, clock: shared.Now, site: site}
+	p.handler = site.Handler(map[string]http.HandlerFunc{"GET " + formPath + "{id}": p.begin, "POST " + formPath + "{id}": p.send})
 	return p
 }
 

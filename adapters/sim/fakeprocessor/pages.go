@@ -33,36 +33,19 @@ const returnField = "return_url"
 //go:embed form.html form.js
 var files embed.FS
 
-// pages serves the form in which a payer gives the bank account.
-type pages struct {
-	processor *Processor
-	site      *web.Site
-	handler   http.Handler
-}
-
-func newPages(p *Processor, shared web.Options, o Options) pages {
-	served := pages{processor: p,
-		site: web.NewSite(shared, web.SiteConfig{Assets: assetsPath, Files: files, RateLimit: o.RateLimit})}
-	served.handler = served.site.Handler(map[string]http.HandlerFunc{
-		"GET " + formPath + "{id}":  served.begin,
-		"POST " + formPath + "{id}": served.send,
-	})
-	return served
-}
-
 // ServeHTTP implements http.Handler for every path under Prefix. GET changes nothing: only a POST of the form completes
 // a setup.
-func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+func (p *Processor) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
 // begin shows the empty form.
-func (p pages) begin(w http.ResponseWriter, r *http.Request) {
+func (p *Processor) begin(w http.ResponseWriter, r *http.Request) {
 	if visit, ok := p.open(w, r); ok {
 		p.show(w, r, http.StatusOK, visit, form{})
 	}
 }
 
 // send takes a form. Filled in without a mistake it completes the setup; else it comes back with what is wrong.
-func (p pages) send(w http.ResponseWriter, r *http.Request) {
+func (p *Processor) send(w http.ResponseWriter, r *http.Request) {
 	values, ok := p.site.ReadForm(w, r)
 	if !ok {
 		return
@@ -76,7 +59,7 @@ func (p pages) send(w http.ResponseWriter, r *http.Request) {
 		p.show(w, r, http.StatusUnprocessableEntity, visit, f)
 		return
 	}
-	if err := p.processor.complete(r.Context(), visit.id, done); err != nil {
+	if err := p.complete(r.Context(), visit.id, done); err != nil {
 		p.site.Fail(w, r, err)
 		return
 	}
@@ -131,17 +114,17 @@ type visit struct {
 
 // open returns the billing request that the address names, if the payer can still fulfil it. Otherwise it answers the
 // request itself: the setup page explains what to do.
-func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
+func (p *Processor) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 	v.id, v.returnURL = strings.TrimPrefix(r.URL.Path, formPath), r.URL.Query().Get(returnField)
 	if !p.site.Admit(w, r, v.id) {
 		return v, false
 	}
-	err := p.processor.read(r.Context(), startName(v.id, v.returnURL), &v.start)
+	err := p.read(r.Context(), startName(v.id, v.returnURL), &v.start)
 	if errors.Is(err, ports.ErrNotFound) {
 		p.site.NotFound(w, r)
 		return v, false
 	}
-	done, failed := p.processor.completed(r.Context(), v.id)
+	done, failed := p.completed(r.Context(), v.id)
 	if err := errors.Join(err, failed); err != nil {
 		p.site.Fail(w, r, err)
 		return v, false
@@ -154,7 +137,7 @@ func (p pages) open(w http.ResponseWriter, r *http.Request) (v visit, ok bool) {
 }
 
 // show shows the form with what the payer filled in.
-func (p pages) show(w http.ResponseWriter, r *http.Request, status int, v visit, f form) {
+func (p *Processor) show(w http.ResponseWriter, r *http.Request, status int, v visit, f form) {
 	title := "Bank details"
 	if len(f.Faults) > 0 {
 		title = "Error: " + title

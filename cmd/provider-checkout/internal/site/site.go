@@ -113,9 +113,13 @@ func New(c Config) (*Site, error) {
 		mounted[gocardless.WebhookPath] = receiver
 	}
 	if c.Desk != nil {
-		if err := s.addDesk(c); err != nil {
-			return nil, err
+		handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Store: c.Store, Keyring: cfg.Keyring,
+			SetupLifetime: c.SetupLifetime, Mails: c.Service.Notifier != nil, Sandbox: c.Service.Environment == catalogue.Sandbox,
+			Observe: c.Metrics.ObserveRequest, Log: c.Log, TrustedProxies: c.TrustedProxies})
+		if err != nil {
+			return nil, fmt.Errorf("set up the desk: %w", err)
 		}
+		s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
 	}
 	s.Handler = Handler(s.Service, cfg.Environment, mounted, options)
 	return s, nil
@@ -153,22 +157,6 @@ func (c Config) service(mounted map[string]http.Handler,
 	cfg.Store, cfg.Now, cfg.Rand = c.Store, c.Now, rand.Reader
 	cfg.Report, cfg.Count = httpserver.Report(c.Log), c.Metrics.Count
 	return cfg, nil
-}
-
-// addDesk adds the operator's web desk.
-func (s *Site) addDesk(c Config) error {
-	keyring, err := checkout.NewKeyring(c.Secrets...)
-	if err != nil {
-		return fmt.Errorf("derive the token keys: %w", err)
-	}
-	handler, err := desk.New(desk.Options{Settings: c.Desk.Settings, Store: c.Store, Keyring: keyring,
-		SetupLifetime: c.SetupLifetime, Mails: c.Service.Notifier != nil, Sandbox: c.Service.Environment == catalogue.Sandbox,
-		Observe: c.Metrics.ObserveRequest, Log: c.Log, TrustedProxies: c.TrustedProxies})
-	if err != nil {
-		return fmt.Errorf("set up the desk: %w", err)
-	}
-	s.private = append(s.private, httpserver.Private{Listener: c.Desk.Listener, Handler: handler})
-	return nil
 }
 
 // NewReceiver returns the receiver of GoCardless' notifications for a service.
