@@ -63,6 +63,10 @@ func checkouts() []promise {
 		{"of concurrent inserts of one idempotency key one succeeds", concurrentInserts(func(c *checkout.Checkout, i int) {
 			c.ID, c.OrderID = idOf(c.ProviderCode, i), fmt.Sprint("order-", i)
 		})},
+		{"of concurrent inserts of a header and of the same default key one succeeds", concurrentInserts(func(c *checkout.Checkout, i int) {
+			c.ID, c.OrderID = idOf(c.ProviderCode, i), fmt.Sprint("order-", i)
+			c.IdempotencyKey = checkout.DefaultKey(c.ProviderCode, "order-1")
+		})},
 		{"a checkout is found by each reference, and by no other", foundByReference},
 	}
 }
