@@ -2,8 +2,10 @@ package agreement
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,203 +16,234 @@ import (
 // factsFormat is the version of the form of the facts.
 const factsFormat = 1
 
-// cents is an amount in JSON: a number of dollars with its cents.
-type cents money.Cents
-
-func (c cents) MarshalJSON() ([]byte, error) { return []byte(money.Cents(c).String()), nil }
-
-func (c *cents) UnmarshalJSON(text []byte) error {
-	parsed, err := money.Parse(string(text))
-	*c = cents(parsed)
-	return err
-}
-
-// day is a date in JSON; "" without one.
-type day money.Date
-
-func (d day) MarshalText() ([]byte, error) {
-	if money.Date(d).IsZero() {
-		return nil, nil
-	}
-	return []byte(money.Date(d).String()), nil
-}
-
-func (d *day) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*d = day{}
-		return nil
-	}
-	parsed, err := time.Parse(time.DateOnly, string(text)) // of a long plan, later than any date that is agreed
-	*d = day(money.DateOf(parsed))
-	return err
-}
-
-// instant is a time in JSON, in UTC to the millisecond; "" without one.
-type instant time.Time
-
+// instantForm is a time in JSON, in UTC to the millisecond.
 const instantForm = "2006-01-02T15:04:05.000Z"
 
-func (i instant) MarshalText() ([]byte, error) {
-	if time.Time(i).IsZero() {
-		return nil, nil
-	}
-	return []byte(time.Time(i).UTC().Format(instantForm)), nil
+// object is the names and values of a JSON object in their order. Each value is a pointer, or an object or a list of pointers, so that the
+// same object is written and read. An amount is a number of dollars with its cents; a date or a time that is zero is "".
+type object []struct {
+	name  string
+	value any
 }
 
-func (i *instant) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*i = instant{}
-		return nil
-	}
-	parsed, err := time.Parse(instantForm, string(text))
-	*i = instant(parsed)
-	return err
-}
-
-// factsWire is the facts of an agreement, as they are attached to its document and kept on record.
-type factsWire struct {
-	Format     int     `json:"format"`
-	Number     string  `json:"agreement_number"`
-	Version    string  `json:"agreement_version"`
-	Sandbox    bool    `json:"sandbox"`
-	CheckoutID string  `json:"checkout_id"`
-	OrderID    string  `json:"provider_order_id"`
-	AcceptedAt instant `json:"accepted_at"`
-	SignedBy   string  `json:"signed_by"`
-	Requests   struct {
-		Create  string `json:"create"`
-		Confirm string `json:"confirm"`
-	} `json:"request_ids"`
-	Provider struct {
-		Code   string `json:"provider_code"`
-		Name   string `json:"name"`
-		Email  string `json:"support_email"`
-		Colour string `json:"primary_colour"`
-	} `json:"provider"`
-	Student struct {
-		FirstName string `json:"first_name"`
-		LastName  string `json:"last_name"`
-		Email     string `json:"email"`
-	} `json:"student"`
-	Course struct {
-		Code string `json:"course_code"`
-		Name string `json:"course_name"`
-	} `json:"course"`
-	Pricing struct {
-		Price     cents `json:"course_price"`
-		Upfront   cents `json:"upfront_payment"`
-		Principal cents `json:"amount_to_finance"`
-	} `json:"pricing"`
-	Plan struct {
-		Frequency money.Frequency `json:"payment_frequency"`
-		Number    int             `json:"number_of_instalments"`
-		Regular   cents           `json:"instalment_amount"`
-		Final     cents           `json:"final_instalment_amount"`
-		First     day             `json:"first_payment_date"`
-	} `json:"plan"`
-	Schedule    []chargeWire `json:"schedule"`
-	DirectDebit struct {
-		AuthorityID   string      `json:"dda_id"`
-		MandateID     string      `json:"mandate_id"`
-		AccountHolder string      `json:"account_holder_name"`
-		AccountMask   AccountMask `json:"account_mask"`
-		AuthorisedAt  instant     `json:"authorised_at"`
-		Consent       struct {
-			At     instant    `json:"given_at"`
-			From   string     `json:"from"`
-			Terms  string     `json:"terms"`
-			Notice periodWire `json:"notice"`
-			SHA256 string     `json:"disclosed_sha256"`
-			Page   string     `json:"page"`
-		} `json:"consent"`
-	} `json:"direct_debit"`
-	Notice struct {
-		periodWire
-		NotBefore day `json:"not_before"`
-	} `json:"notice"`
-	Terms       termsWire `json:"terms"`
-	CancelUntil day       `json:"cancel_until"`
-}
-
-// periodWire is a period of notice.
-type periodWire struct {
-	Days     int  `json:"days"`
-	Business bool `json:"business_days"` // or calendar days
-}
-
-// chargeWire is a charge with its planned day, the day before which it may not be collected, and the day of its collection.
-type chargeWire struct {
-	Sequence  int              `json:"sequence"`
-	Type      money.ChargeType `json:"type"`
-	Due       day              `json:"due_date"`
-	NotBefore day              `json:"not_before"`
-	Taken     day              `json:"collection_date"`
-	Amount    cents            `json:"amount"`
-}
-
-type termsWire struct {
-	Lender struct {
-		Name         string `json:"name"`
-		Address      string `json:"address"`
-		Registration string `json:"registration"`
-		Email        string `json:"email"`
-	} `json:"lender"`
-	Disputes struct {
-		Name    string `json:"scheme"`
-		Contact string `json:"contact"`
-	} `json:"dispute_resolution"`
-	Cancellation struct {
-		WorkingDays int    `json:"working_days"`
-		How         string `json:"how"`
-		PayWithin   int    `json:"pay_within_working_days"` // 0: it is not said
-	} `json:"cancellation"`
-	Hardship   string     `json:"hardship"`
-	NoticeDays int        `json:"notice_days"`                   // 0: the usual ones
-	Frequent   int        `json:"frequent_notice_business_days"` // 0: notice_days
-	Fees       *[]feeWire `json:"default_fees"`                  // null: it is not said whether there are any
-	Debits     struct {
-		Initiator  string         `json:"initiator"`
-		Code       string         `json:"authorisation_code"`
-		Statement  string         `json:"statement"`
-		Form       string         `json:"form"`
-		Calendar   money.Calendar `json:"collection_days"`
-		Conditions []blockWire    `json:"conditions"`
-	} `json:"who_debits"`
-	Blocks []blockWire `json:"terms"`
-}
-
-type feeWire struct {
-	Name   string `json:"name"`
-	Amount cents  `json:"amount"`
-	When   string `json:"when"`
-}
-
-type blockWire struct {
-	Title string `json:"title"`
-	Text  string `json:"text"`
-}
-
-// Facts returns the facts of the agreement as JSON, an object in one line. The same agreement has the same bytes.
-func (a Agreement) Facts() []byte {
+func (o object) MarshalJSON() ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(a.wire()) // no value can fail
+	before := '{'
+	for _, f := range o {
+		switch v := f.value.(type) {
+		case *money.Cents:
+			f.value = json.RawMessage(v.String())
+		case *money.Date:
+			f.value = writeZero(v.IsZero(), v.String())
+		case *time.Time:
+			f.value = writeZero(v.IsZero(), v.UTC().Format(instantForm))
+		}
+		fmt.Fprintf(&text, "%c%q:", before, f.name)
+		if err := e.Encode(f.value); err != nil {
+			return nil, err
+		}
+		before = ','
+	}
+	text.WriteByte('}')
+	return text.Bytes(), nil
+}
+
+func writeZero(zero bool, text string) string {
+	if zero {
+		return ""
+	}
+	return text
+}
+
+func (o object) UnmarshalJSON(text []byte) error {
+	var values map[string]json.RawMessage
+	err := json.Unmarshal(text, &values)
+	for _, f := range o {
+		value, given := values[f.name]
+		delete(values, f.name)
+		if given && err == nil {
+			err = read(value, f.value)
+		}
+	}
+	if err == nil && len(values) > 0 {
+		err = fmt.Errorf("unknown fields %q", slices.Sorted(maps.Keys(values)))
+	}
+	return err
+}
+
+func read(text []byte, value any) (err error) {
+	switch v := value.(type) {
+	case *money.Cents:
+		*v, err = money.Parse(string(text))
+	case *money.Date:
+		var at time.Time
+		at, err = readTime(text, time.DateOnly) // of a long plan, later than any date that is agreed
+		if *v = (money.Date{}); !at.IsZero() {
+			*v = money.DateOf(at)
+		}
+	case *time.Time:
+		*v, err = readTime(text, instantForm)
+	case json.Unmarshaler:
+		err = v.UnmarshalJSON(text)
+	default:
+		err = json.Unmarshal(text, v)
+	}
+	return err
+}
+
+func readTime(text []byte, form string) (at time.Time, err error) {
+	var s string
+	if err = json.Unmarshal(text, &s); err == nil && s != "" {
+		at, err = time.Parse(form, s)
+	}
+	return at, err
+}
+
+// list is the objects of a list in JSON; null for a nil list.
+type list[T any] struct {
+	items  *[]T
+	object func(*T) object
+}
+
+func (l list[T]) MarshalJSON() ([]byte, error) {
+	if *l.items == nil {
+		return []byte("null"), nil
+	}
+	objects := make([]object, len(*l.items))
+	for i := range objects {
+		objects[i] = l.object(&(*l.items)[i])
+	}
+	return json.Marshal(objects)
+}
+
+func (l list[T]) UnmarshalJSON(text []byte) error {
+	var values []json.RawMessage
+	err := json.Unmarshal(text, &values)
+	for _, value := range values {
+		var item T
+		err = cmp.Or(err, l.object(&item).UnmarshalJSON(value))
+		*l.items = append(*l.items, item)
+	}
+	return err
+}
+
+// feeList is a list of fees in JSON; null where it is not stated.
+type feeList FeeList
+
+func (l *feeList) MarshalJSON() ([]byte, error) {
+	if l.Stated && l.Fees == nil {
+		return []byte("[]"), nil
+	}
+	return l.list().MarshalJSON()
+}
+
+func (l *feeList) UnmarshalJSON(text []byte) error {
+	l.Stated = string(text) != "null"
+	return l.list().UnmarshalJSON(text)
+}
+
+func (l *feeList) list() list[Fee] {
+	return list[Fee]{&l.Fees, func(f *Fee) object { return object{{"name", &f.Name}, {"amount", &f.Amount}, {"when", &f.When}} }}
+}
+
+// chargeFacts is a charge with the day before which it may not be collected, and the day of its collection.
+type chargeFacts struct {
+	money.Charge
+	notBefore, taken money.Date
+}
+
+func (c *chargeFacts) object() object {
+	return object{{"sequence", &c.Sequence}, {"type", &c.Type}, {"due_date", &c.Due}, {"not_before", &c.notBefore},
+		{"collection_date", &c.taken}, {"amount", &c.Amount}}
+}
+
+// object returns the facts of the agreement, as they are attached to its document and kept on record.
+func (a *Agreement) object(format *int, schedule *[]chargeFacts) object {
+	d, consent := &a.DirectDebit, &a.DirectDebit.Consent
+	return object{
+		{"format", format},
+		{"agreement_number", &a.Number},
+		{"agreement_version", &a.Version},
+		{"sandbox", &a.Sandbox},
+		{"checkout_id", &a.CheckoutID},
+		{"provider_order_id", &a.OrderID},
+		{"accepted_at", &a.AcceptedAt},
+		{"signed_by", &a.SignedBy},
+		{"request_ids", object{{"create", &a.Requests.Create}, {"confirm", &a.Requests.Confirm}}},
+		{"provider", object{{"provider_code", &a.Provider.Code}, {"name", &a.Provider.Name}, {"support_email", &a.Provider.SupportEmail},
+			{"primary_colour", &a.Provider.Colour}}},
+		{"student", object{{"first_name", &a.Student.FirstName}, {"last_name", &a.Student.LastName}, {"email", &a.Student.Email}}},
+		{"course", object{{"course_code", &a.Course.Code}, {"course_name", &a.Course.Name}}},
+		{"pricing", object{{"course_price", &a.Pricing.Price}, {"upfront_payment", &a.Pricing.Upfront},
+			{"amount_to_finance", &a.Pricing.Principal}}},
+		{"plan", object{{"payment_frequency", &a.Plan.Frequency}, {"number_of_instalments", &a.Plan.Number},
+			{"instalment_amount", &a.Plan.Regular}, {"final_instalment_amount", &a.Plan.Final},
+			{"first_payment_date", &a.Plan.First}}},
+		{"schedule", list[chargeFacts]{schedule, (*chargeFacts).object}},
+		{"direct_debit", object{{"dda_id", &d.AuthorityID}, {"mandate_id", &d.MandateID}, {"account_holder_name", &d.AccountHolder},
+			{"account_mask", &d.AccountMask}, {"authorised_at", &d.AuthorisedAt},
+			{"consent", object{{"given_at", &consent.At}, {"from", &consent.From}, {"terms", &consent.Terms},
+				{"notice", consent.Period.object()}, {"disclosed_sha256", &consent.Disclosed.SHA256}, {"page", &consent.Disclosed.Page}}}}},
+		{"notice", append(a.Notice.Period.object(), object{{"not_before", &a.Notice.NotBefore}}...)},
+		{"terms", a.Terms.object()},
+		{"cancel_until", &a.CancelUntil},
+	}
+}
+
+func (p *NoticePeriod) object() object {
+	return object{{"days", &p.Days}, {"business_days", &p.Business}}
+}
+
+func (t *Terms) object() object {
+	debits := &t.Authority
+	return object{
+		{"lender", object{{"name", &t.Lender.Name}, {"address", &t.Lender.Address}, {"registration", &t.Lender.Registration},
+			{"email", &t.Lender.Email}}},
+		{"dispute_resolution", object{{"scheme", &t.Disputes.Name}, {"contact", &t.Disputes.Contact}}},
+		{"cancellation", object{{"working_days", &t.Cancellation.WorkingDays}, {"how", &t.Cancellation.How},
+			{"pay_within_working_days", &t.Cancellation.PayWithin}}},
+		{"hardship", &t.Hardship},
+		{"notice_days", &t.NoticeDays},
+		{"frequent_notice_business_days", &t.FrequentNotice},
+		{"default_fees", (*feeList)(&t.DefaultFees)},
+		{"who_debits", object{{"initiator", &debits.Initiator}, {"authorisation_code", &debits.AuthorisationCode},
+			{"statement", &debits.Statement}, {"form", &debits.Form}, {"collection_days", &debits.Calendar},
+			{"conditions", list[Block]{&debits.Conditions, (*Block).object}}}},
+		{"terms", list[Block]{&t.Blocks, (*Block).object}},
+	}
+}
+
+func (b *Block) object() object { return object{{"title", &b.Title}, {"text", &b.Text}} }
+
+// Facts returns the facts of the agreement as JSON, an object in one line. The same agreement has the same bytes.
+func (a Agreement) Facts() []byte {
+	format, schedule := factsFormat, []chargeFacts(nil)
+	for i, p := range a.Payments() {
+		schedule = append(schedule, chargeFacts{a.Schedule[i], p.Due, p.Taken})
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(a.object(&format, &schedule)) // no value can fail
 	return text.Bytes()
 }
 
 // ParseFacts returns the agreement whose facts these are.
 func ParseFacts(text []byte) (a Agreement, err error) {
-	var w factsWire
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
-		return a, fmt.Errorf("read the facts of an agreement: %w", err)
+	var format int
+	var schedule []chargeFacts
+	if err := a.object(&format, &schedule).UnmarshalJSON(text); err != nil {
+		return Agreement{}, fmt.Errorf("read the facts of an agreement: %w", err)
 	}
-	if w.Format != factsFormat {
-		return a, fmt.Errorf("the facts of an agreement have the form %d, not %d", w.Format, factsFormat)
+	if format != factsFormat {
+		return Agreement{}, fmt.Errorf("the facts of an agreement have the form %d, not %d", format, factsFormat)
 	}
-	return w.domain(), nil
+	for _, c := range schedule {
+		a.Schedule = append(a.Schedule, c.Charge)
+	}
+	return a, nil
 }
 
 // Differences returns the names of the facts that two agreements state in different ways, such as "student.last_name", in their order.
@@ -235,103 +268,4 @@ func differ(names *[]string, name string, a, b any) {
 	for field := range one {
 		differ(names, strings.TrimPrefix(name+"."+field, "."), one[field], other[field])
 	}
-}
-
-func (a Agreement) wire() (w factsWire) {
-	w.Format, w.Number, w.Version, w.Sandbox, w.CheckoutID, w.OrderID = factsFormat, a.Number, a.Version, a.Sandbox, a.CheckoutID, a.OrderID
-	w.AcceptedAt, w.SignedBy, w.CancelUntil = instant(a.AcceptedAt), a.SignedBy, day(a.CancelUntil)
-	w.Requests.Create, w.Requests.Confirm = a.Requests.Create, a.Requests.Confirm
-	w.Provider.Code, w.Provider.Name, w.Provider.Email, w.Provider.Colour = a.Provider.Code, a.Provider.Name, a.Provider.SupportEmail, a.Provider.Colour
-	w.Student.FirstName, w.Student.LastName, w.Student.Email = a.Student.FirstName, a.Student.LastName, a.Student.Email
-	w.Course.Code, w.Course.Name = a.Course.Code, a.Course.Name
-	w.Pricing.Price, w.Pricing.Upfront, w.Pricing.Principal = cents(a.Pricing.Price), cents(a.Pricing.Upfront), cents(a.Pricing.Principal)
-	w.Plan.Frequency, w.Plan.Number, w.Plan.First = a.Plan.Frequency, a.Plan.Number, day(a.Plan.First)
-	w.Plan.Regular, w.Plan.Final = cents(a.Plan.Regular), cents(a.Plan.Final)
-	payments := a.Payments()
-	for i, c := range a.Schedule {
-		w.Schedule = append(w.Schedule, chargeWire{c.Sequence, c.Type, day(c.Due), day(payments[i].Due), day(payments[i].Taken), cents(c.Amount)})
-	}
-	d, debit, c := a.DirectDebit, &w.DirectDebit, a.DirectDebit.Consent
-	debit.AuthorityID, debit.MandateID, debit.AccountHolder, debit.AccountMask = d.AuthorityID, d.MandateID, d.AccountHolder, d.AccountMask
-	debit.AuthorisedAt, debit.Consent.At = instant(d.AuthorisedAt), instant(c.At)
-	debit.Consent.From, debit.Consent.Terms, debit.Consent.Notice = c.From, c.Terms, periodWire(c.Period)
-	debit.Consent.SHA256, debit.Consent.Page = c.Disclosed.SHA256, c.Disclosed.Page
-	w.Notice.periodWire, w.Notice.NotBefore = periodWire(a.Notice.Period), day(a.Notice.NotBefore)
-	w.Terms = a.Terms.wire()
-	return w
-}
-
-func (t Terms) wire() (w termsWire) {
-	w.Lender.Name, w.Lender.Address, w.Lender.Registration, w.Lender.Email = t.Lender.Name, t.Lender.Address, t.Lender.Registration, t.Lender.Email
-	w.Disputes.Name, w.Disputes.Contact = t.Disputes.Name, t.Disputes.Contact
-	w.Cancellation.WorkingDays, w.Cancellation.How, w.Hardship = t.Cancellation.WorkingDays, t.Cancellation.How, t.Hardship
-	w.Cancellation.PayWithin, w.NoticeDays, w.Frequent = t.Cancellation.PayWithin, t.NoticeDays, t.FrequentNotice
-	if t.DefaultFees.Stated {
-		fees := []feeWire{}
-		for _, f := range t.DefaultFees.Fees {
-			fees = append(fees, feeWire{f.Name, cents(f.Amount), f.When})
-		}
-		w.Fees = &fees
-	}
-	a := t.Authority
-	w.Debits.Initiator, w.Debits.Code, w.Debits.Statement, w.Debits.Form, w.Debits.Calendar = a.Initiator, a.AuthorisationCode, a.Statement, a.Form, a.Calendar
-	for _, b := range a.Conditions {
-		w.Debits.Conditions = append(w.Debits.Conditions, blockWire(b))
-	}
-	for _, b := range t.Blocks {
-		w.Blocks = append(w.Blocks, blockWire(b))
-	}
-	return w
-}
-
-func (w factsWire) domain() Agreement {
-	c := w.DirectDebit.Consent
-	a := Agreement{
-		Number: w.Number, Version: w.Version, CheckoutID: w.CheckoutID, OrderID: w.OrderID, AcceptedAt: w.AcceptedAt.time(), Sandbox: w.Sandbox,
-		SignedBy: w.SignedBy,
-		Requests: Requests{Create: w.Requests.Create, Confirm: w.Requests.Confirm},
-		Provider: Party{Code: w.Provider.Code, Name: w.Provider.Name, SupportEmail: w.Provider.Email, Colour: w.Provider.Colour},
-		Student:  Student{FirstName: w.Student.FirstName, LastName: w.Student.LastName, Email: w.Student.Email},
-		Course:   Course{Code: w.Course.Code, Name: w.Course.Name},
-		Pricing: money.Pricing{Price: money.Cents(w.Pricing.Price), Upfront: money.Cents(w.Pricing.Upfront),
-			Principal: money.Cents(w.Pricing.Principal)},
-		Plan: money.Plan{Frequency: w.Plan.Frequency, First: money.Date(w.Plan.First), Instalments: money.Instalments{Number: w.Plan.Number,
-			Regular: money.Cents(w.Plan.Regular), Final: money.Cents(w.Plan.Final)}},
-		DirectDebit: DirectDebit{AuthorityID: w.DirectDebit.AuthorityID, MandateID: w.DirectDebit.MandateID,
-			AccountHolder: w.DirectDebit.AccountHolder, AccountMask: w.DirectDebit.AccountMask, AuthorisedAt: w.DirectDebit.AuthorisedAt.time(),
-			Consent: Consent{At: c.At.time(), From: c.From, Terms: c.Terms, Period: NoticePeriod(c.Notice), Disclosed: Disclosed{c.SHA256, c.Page}}},
-		Notice: Notice{Period: NoticePeriod(w.Notice.periodWire), NotBefore: money.Date(w.Notice.NotBefore)},
-		Terms:  w.Terms.domain(), CancelUntil: money.Date(w.CancelUntil),
-	}
-	for _, ch := range w.Schedule {
-		a.Schedule = append(a.Schedule, money.Charge{Sequence: ch.Sequence, Type: ch.Type, Due: money.Date(ch.Due), Amount: money.Cents(ch.Amount)})
-	}
-	return a
-}
-
-func (i instant) time() time.Time { return time.Time(i) }
-
-func (w termsWire) domain() Terms {
-	d := w.Debits
-	t := Terms{
-		Lender:       Lender{Name: w.Lender.Name, Address: w.Lender.Address, Registration: w.Lender.Registration, Email: w.Lender.Email},
-		Disputes:     DisputeScheme{Name: w.Disputes.Name, Contact: w.Disputes.Contact},
-		Cancellation: Cancellation{WorkingDays: w.Cancellation.WorkingDays, How: w.Cancellation.How, PayWithin: w.Cancellation.PayWithin},
-		Hardship:     w.Hardship,
-		NoticeDays:   w.NoticeDays, FrequentNotice: w.Frequent,
-		Authority: Authority{Initiator: d.Initiator, AuthorisationCode: d.Code, Statement: d.Statement, Form: d.Form, Calendar: d.Calendar},
-	}
-	if w.Fees != nil {
-		t.DefaultFees.Stated = true
-		for _, f := range *w.Fees {
-			t.DefaultFees.Fees = append(t.DefaultFees.Fees, Fee{f.Name, money.Cents(f.Amount), f.When})
-		}
-	}
-	for _, b := range d.Conditions {
-		t.Authority.Conditions = append(t.Authority.Conditions, Block(b))
-	}
-	for _, b := range w.Blocks {
-		t.Blocks = append(t.Blocks, Block(b))
-	}
-	return t
 }
