@@ -23,14 +23,6 @@ import (
 // ErrDecrypt: the ciphertext was encrypted under another secret or with other associated data, or it is damaged.
 var ErrDecrypt = errors.New("encrypted under another secret, for another provider, or damaged")
 
-// A ciphertext is the version, the key's id, the nonce, and the output of GCM.
-const (
-	version   = 1
-	idSize    = 8
-	nonceSize = 12
-	header    = 1 + idSize + nonceSize
-)
-
 // Encrypter encrypts under the first secret and decrypts under all. It is safe for concurrent use if its source of
 // randomness is.
 type Encrypter struct {
@@ -40,7 +32,6 @@ type Encrypter struct {
 
 type key struct {
 	fingerprint string
-	id          [idSize]byte
 	aead        cipher.AEAD
 }
 
@@ -80,7 +71,6 @@ func derive(secret []byte) (k key, err error) {
 	}
 	k.aead, err = cipher.NewGCM(block)
 	k.fingerprint = hex.EncodeToString(fingerprint)
-	copy(k.id[:], fingerprint)
 	return k, err
 }
 
@@ -93,30 +83,25 @@ func (e *Encrypter) Fingerprints() []string {
 	return all
 }
 
-// Encrypt encrypts plain with associated data, which names its owner (such as "webhook/KOWHAI").
+// Encrypt encrypts plain with associated data, which names its owner (such as "webhook/KOWHAI"). The ciphertext is the nonce, and the
+// output of GCM.
 func (e *Encrypter) Encrypt(plain []byte, associatedData string) ([]byte, error) {
-	k := e.keys[0]
-	ciphertext := make([]byte, header, header+len(plain)+k.aead.Overhead())
-	ciphertext[0] = version
-	copy(ciphertext[1:], k.id[:])
-	nonce := ciphertext[1+idSize : header]
+	aead := e.keys[0].aead
+	nonce := make([]byte, aead.NonceSize())
 	if _, err := io.ReadFull(e.rand, nonce); err != nil {
 		return nil, fmt.Errorf("encrypt %s: %w", associatedData, err)
 	}
-	return k.aead.Seal(ciphertext, nonce, plain, []byte(associatedData)), nil
+	return aead.Seal(nonce, nonce, plain, []byte(associatedData)), nil
 }
 
 // Decrypt decrypts what Encrypt returned for the same associated data, or returns ErrDecrypt.
 func (e *Encrypter) Decrypt(ciphertext []byte, associatedData string) ([]byte, error) {
-	if len(ciphertext) < header || ciphertext[0] != version {
-		return nil, fmt.Errorf("decrypt %s: %w", associatedData, ErrDecrypt)
-	}
 	for _, k := range e.keys {
-		if string(k.id[:]) != string(ciphertext[1:1+idSize]) {
-			continue
+		n := k.aead.NonceSize()
+		if len(ciphertext) < n {
+			break
 		}
-		plain, err := k.aead.Open(nil, ciphertext[1+idSize:header], ciphertext[header:], []byte(associatedData))
-		if err == nil {
+		if plain, err := k.aead.Open(nil, ciphertext[:n], ciphertext[n:], []byte(associatedData)); err == nil {
 			return plain, nil
 		}
 	}
