@@ -54,40 +54,29 @@ var holidays = []struct {
 	from, until time.Month
 	kept        func(year int) Date
 }{
-	{"New Year’s Day", time.January, time.January, ofTwo(time.January, 1)},
-	{"the day after New Year’s Day", time.January, time.January, ofTwo(time.January, 2)},
-	{"Waitangi Day", time.February, time.February, onMonday(time.February, 6)},
+	{"New Year’s Day", time.January, time.January, moved(time.January, 1, 2)},
+	{"the day after New Year’s Day", time.January, time.January, moved(time.January, 2, 2)},
+	{"Waitangi Day", time.February, time.February, moved(time.February, 6, 1)},
 	{"Good Friday", time.March, time.April, func(year int) Date { return easterSunday(year).AddDays(-2) }},
 	{"Easter Monday", time.March, time.April, func(year int) Date { return easterSunday(year).AddDays(1) }},
-	{"Anzac Day", time.April, time.April, onMonday(time.April, 25)},
+	{"Anzac Day", time.April, time.April, moved(time.April, 25, 1)},
 	{"the King’s Birthday", time.June, time.June, nthMonday(time.June, 1)},
 	{"Matariki", time.June, time.July, matarikiIn},
 	{"Labour Day", time.October, time.October, nthMonday(time.October, 4)},
-	{"Christmas Day", time.December, time.December, ofTwo(time.December, 25)},
-	{"Boxing Day", time.December, time.December, ofTwo(time.December, 26)},
+	{"Christmas Day", time.December, time.December, moved(time.December, 25, 2)},
+	{"Boxing Day", time.December, time.December, moved(time.December, 26, 2)},
 }
 
-// ofTwo is the rule for a holiday beside another: together they keep two days, from a Saturday on the Monday, and from a Sunday on the
-// Tuesday.
-func ofTwo(month time.Month, day int) func(int) Date {
-	return func(year int) Date {
-		d := Date{year, month, day}
-		if w := d.midnight().Weekday(); w == time.Saturday || w == time.Sunday {
-			return d.AddDays(2)
-		}
-		return d
-	}
-}
-
-// onMonday is the rule for a holiday that is kept on the Monday where it falls on a weekend.
-func onMonday(month time.Month, day int) func(int) Date {
+// moved is the rule for a holiday that is kept on the Monday where it falls on a Saturday, and so many days later where it falls on a Sunday: a
+// day, or two where the holiday before it is kept on that Monday.
+func moved(month time.Month, day, sunday int) func(int) Date {
 	return func(year int) Date {
 		d := Date{year, month, day}
 		switch d.midnight().Weekday() {
 		case time.Saturday:
 			return d.AddDays(2)
 		case time.Sunday:
-			return d.AddDays(1)
+			return d.AddDays(sunday)
 		}
 		return d
 	}

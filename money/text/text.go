@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -129,7 +130,7 @@ func CheckEmail(s string) string {
 	case !found, local == "", strings.HasPrefix(local, "."), len(local) > maxLocal, len(s) > maxEmail,
 		strings.ContainsFunc(s, unicode.IsSpace),
 		strings.ContainsAny(s, `<>()[]\,;:"`),
-		!isHost(host):
+		!hostForm.MatchString(host):
 		return "must be an e-mail address, such as name@example.ac.nz"
 	}
 	return ""
@@ -159,19 +160,8 @@ func HostInASCII(host string) (ascii string, ok bool) {
 	return strings.TrimSuffix(ascii+":"+port, ":"), err == nil && ascii != ""
 }
 
-// isHost reports whether s is two or more labels of letters, digits and inner hyphens.
-func isHost(s string) bool {
-	labels := strings.Split(s, ".")
-	for _, label := range labels {
-		if label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") ||
-			strings.ContainsFunc(label, func(r rune) bool {
-				return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-			}) {
-			return false
-		}
-	}
-	return len(labels) > 1
-}
+// hostForm matches two or more labels of letters, digits and inner hyphens.
+var hostForm = regexp.MustCompile(strings.ReplaceAll(`^LABEL(?:\.LABEL)+$`, "LABEL", `[\pL\pM\p{Nd}](?:[\pL\pM\p{Nd}-]*[\pL\pM\p{Nd}])?`))
 
 // FoldName returns a name as it is searched for: in small letters, without accents, macrons, apostrophes and white space around it,
 // and with one space in place of any other sign, such as a hyphen.
