@@ -13,54 +13,54 @@ import (
 // maxURL is the longest URL, in bytes, that every browser and proxy takes.
 const maxURL = 2048
 
-// receiver checks the address that events are sent to: https, or http in the sandbox; on port 443 or one from 1024 up, since the
-// other low ports belong to other protocols, unless it is within the reach of a sandbox alone.
-func (f *faults) receiver(place, text string, sandbox bool) {
-	u, fault := parseURL(text)
+// receiverFault returns what is wrong with the address that events are sent to, or "": it must be https, or http in the sandbox; on port 443
+// or one from 1024 up, since the other low ports belong to other protocols, unless it is within the reach of a sandbox alone.
+func receiverFault(address string, sandbox bool) string {
+	u, fault := parseURL(address)
+	if fault != "" {
+		return fault
+	}
+	addr, _ := netip.ParseAddr(u.Hostname()) // the zero Addr for a name
+	addr = addr.Unmap()
+	local := u.Hostname() == "localhost" || addr.IsLoopback() || addr.IsPrivate() // see --allow-private-destinations
+	port, _ := strconv.Atoi(u.Port())
 	switch {
-	case fault != "":
-		f.add(place, "%s", fault)
-	case isReserved(u.Hostname()), !sandbox && isLocal(u.Hostname()):
-		f.add(place, "must not name an address to which no events are sent")
-	case u.Scheme == "https" && !isEventPort(u.Port()) && !isLocal(u.Hostname()):
-		f.add(place, "must use port 443 or one from 1024 up")
+	case addr.IsUnspecified(), addr.IsLinkLocalUnicast(), addr.IsMulticast(), IsMetadata(addr), !sandbox && local:
+		return "must not name an address to which no events are sent"
+	case u.Scheme == "https" && u.Port() != "" && port != 443 && port < 1024 && !local:
+		return "must use port 443 or one from 1024 up"
 	case u.Scheme == "https", u.Scheme == "http" && sandbox:
+		return ""
 	case sandbox:
-		f.add(place, "must begin with https:// or http://")
-	default:
-		f.add(place, "must begin with https://: production sends events no other way")
+		return "must begin with https:// or http://"
 	}
+	return "must begin with https://: production sends events no other way"
 }
 
-// page checks an address for the payer's browser: https, or http://localhost in the sandbox.
-func (f *faults) page(place, text string, sandbox bool) {
-	u, fault := parseURL(text)
+// pageFault returns what is wrong with an address for the payer's browser, or "": it must be https, or http://localhost in the sandbox.
+func pageFault(address string, sandbox bool) string {
+	u, fault := parseURL(address)
 	switch {
 	case fault != "":
-		f.add(place, "%s", fault)
+		return fault
 	case u.Scheme == "https", u.Scheme == "http" && u.Hostname() == "localhost" && sandbox:
+		return ""
 	case sandbox:
-		f.add(place, "must begin with https:// or http://localhost")
-	default:
-		f.add(place, "must begin with https://")
+		return "must begin with https:// or http://localhost"
 	}
+	return "must begin with https://"
 }
 
-// origin checks that text is scheme://host[:port] as browsers write it, because it is used in headers
-// and compared byte for byte.
-func (f *faults) origin(place, text string, sandbox bool) {
-	before := len(*f)
-	f.page(place, text, sandbox)
-	if len(*f) > before {
-		return
+// originFault returns what is wrong with an origin, or "": it must be scheme://host[:port] as browsers write it, because it is used in
+// headers and compared byte for byte.
+func originFault(address string, sandbox bool) string {
+	if fault := pageFault(address, sandbox); fault != "" {
+		return fault
 	}
-	u, _ := parseURL(text)
-	switch {
-	case text != u.Scheme+"://"+u.Host:
-		f.add(place, "must be scheme://host[:port] with nothing after it, not even a slash")
-	case text != strings.ToLower(text):
-		f.add(place, "must be in lower case")
+	if u, _ := url.Parse(address); address != strings.ToLower(u.Scheme+"://"+u.Host) {
+		return "must be scheme://host[:port] in lower case with nothing after it, not even a slash"
 	}
+	return ""
 }
 
 // parseURL parses an absolute URL without user, fragment or unusual characters. fault is "" or describes the fault.
@@ -105,26 +105,13 @@ func isIPv6(u *url.URL) bool {
 	return err == nil && address.Is6() && address.Zone() == "" && u.Host[0] == '['
 }
 
+// isPort reports whether a URL has no port, or one from 1 to 65535.
 func isPort(u *url.URL) bool {
 	if !strings.HasSuffix(u.Host, ":"+u.Port()) { // no colon at all
 		return true
 	}
-	port, err := strconv.Atoi(u.Port())
-	return err == nil && 1 <= port && port <= 65535 && u.Port() == strconv.Itoa(port)
-}
-
-// isReserved reports whether a host is an address to which no server connects: of the link, of many hosts, or of a cloud's metadata.
-func isReserved(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	addr = addr.Unmap()
-	return err == nil && (addr.IsUnspecified() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || IsMetadata(addr))
-}
-
-// isLocal reports whether a host is the machine, or an address of a private network: see --allow-private-destinations.
-func isLocal(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	addr = addr.Unmap()
-	return host == "localhost" || err == nil && (addr.IsLoopback() || addr.IsPrivate())
+	_, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && u.Port()[0] != '0'
 }
 
 // IsMetadata reports whether addr is a cloud's metadata address, with credentials for example, in a range that is otherwise
@@ -142,9 +129,4 @@ func IsMetadata(addr netip.Addr) bool {
 		}
 	}
 	return false
-}
-
-func isEventPort(port string) bool {
-	n, err := strconv.Atoi(port)
-	return port == "" || port == "443" || err == nil && n >= 1024
 }

@@ -48,20 +48,18 @@ func (c Configuration) Check() []Fault {
 
 // Twice names a provider that comes twice, or a course that comes twice within its provider; "" without any.
 func Twice(all []Configuration) string {
-	seen := map[[2]string]bool{}
-	twice := func(provider, course string) bool {
-		was := seen[[2]string{provider, course}]
-		seen[[2]string{provider, course}] = true
-		return was
-	}
+	providers := map[string]bool{}
 	for _, c := range all {
-		if twice(c.Provider.Code, "") {
+		if providers[c.Provider.Code] {
 			return fmt.Sprintf("provider %q", c.Provider.Code)
 		}
+		providers[c.Provider.Code] = true
+		courses := map[string]bool{}
 		for _, course := range c.Courses {
-			if twice(c.Provider.Code, "course "+course.Code) {
+			if courses[course.Code] {
 				return fmt.Sprintf("course %q of provider %q", course.Code, c.Provider.Code)
 			}
+			courses[course.Code] = true
 		}
 	}
 	return ""
@@ -78,8 +76,8 @@ func (f *faults) provider(p Provider) {
 	if !codeForm.MatchString(p.Code) {
 		f.add("provider_code", "must be 1 to 32 of A-Z, 0-9, _ and -, and begin with a letter or digit")
 	}
-	f.text("name", p.Name)
-	f.optional("account_id", p.AccountID, f.text)
+	f.note("name", text.CheckName(p.Name))
+	f.optional("account_id", p.AccountID, text.CheckName)
 	f.environment("environment", p.Environment)
 
 	sandbox := p.Environment != Production // a wrong environment adds no further faults here
@@ -87,34 +85,28 @@ func (f *faults) provider(p Provider) {
 		f.add("enrolment_origins", "must be at most %d: there are %d", maxOrigins, len(p.EnrolmentOrigins))
 	}
 	for i, origin := range p.EnrolmentOrigins {
-		f.origin(fmt.Sprintf("enrolment_origins[%d]", i), origin, sandbox)
+		f.note(fmt.Sprintf("enrolment_origins[%d]", i), originFault(origin, sandbox))
 	}
-	page := func(place, url string) { f.page(place, url, sandbox) }
+	page := func(url string) string { return pageFault(url, sandbox) }
 	f.optional("success_url", p.SuccessURL, page)
 	f.optional("cancel_url", p.CancelURL, page)
 
 	if p.RateLimit < 0 || p.RateLimit > MaxRate {
 		f.add("rate_limit", "must be a whole number from 1 to %d", MaxRate)
 	}
-	f.optional("branding.display_name", p.Branding.DisplayName, f.text)
+	f.optional("branding.display_name", p.Branding.DisplayName, text.CheckName)
 	if c := p.Branding.PrimaryColour; c != "" && !colourForm.MatchString(c) {
 		f.add("branding.primary_colour", "must be a colour written as #rrggbb")
 	}
-	f.logo("branding.logo_url", p.Branding.LogoURL, page)
-	f.optional("branding.support_email", p.Branding.SupportEmail, func(place, value string) {
-		if fault := text.CheckEmail(value); fault != "" {
-			f.add(place, "%s", fault)
-		}
-	})
-	f.destination(p.Destination, sandbox)
-}
-
-// logo checks an address as page does, or the picture itself.
-func (f *faults) logo(place, url string, page func(place, url string)) {
-	if !isPicture(url) {
-		f.optional(place, url, page)
-	} else if fault := pictureFault(url); fault != "" {
-		f.add(place, "%s", fault)
+	logo := page
+	if isPicture(p.Branding.LogoURL) {
+		logo = pictureFault
+	}
+	f.optional("branding.logo_url", p.Branding.LogoURL, logo)
+	f.optional("branding.support_email", p.Branding.SupportEmail, text.CheckEmail)
+	if p.Destination != (Destination{}) {
+		f.note("webhook.url", receiverFault(p.Destination.URL, sandbox))
+		f.note("webhook.signing_secret", secretFault(p.Destination.Secret))
 	}
 }
 
@@ -122,8 +114,8 @@ func (f *faults) logo(place, url string, page func(place, url string)) {
 const MaxRate = 10_000
 
 func (f *faults) course(place string, c Course) {
-	f.text(place+".course_code", c.Code)
-	f.text(place+".course_name", c.Name)
+	f.note(place+".course_code", text.CheckName(c.Code))
+	f.note(place+".course_name", text.CheckName(c.Name))
 	f.environment(place+".environment", c.Environment)
 
 	priced := f.price(place, c.Price, c.Upfront)
@@ -201,16 +193,17 @@ func (f *faults) option(place string, o Option, principal money.Cents, priced bo
 	}
 }
 
-// optional checks a value that may be absent.
-func (f *faults) optional(place, value string, check func(place, value string)) {
-	if value != "" {
-		check(place, value)
+// note adds a fault, unless it is "".
+func (f *faults) note(place, fault string) {
+	if fault != "" {
+		f.add(place, "%s", fault)
 	}
 }
 
-func (f *faults) text(place, value string) {
-	if fault := text.CheckName(value); fault != "" {
-		f.add(place, "%s", fault)
+// optional checks a value that may be absent.
+func (f *faults) optional(place, value string, check func(string) string) {
+	if value != "" {
+		f.note(place, check(value))
 	}
 }
 
@@ -232,35 +225,19 @@ const (
 	minDistinct = 6
 )
 
-func (f *faults) destination(d Destination, sandbox bool) {
-	if d.URL == "" && d.Secret == "" {
-		return
-	}
+// secretFault returns what is wrong with a signing secret, or "".
+func secretFault(secret string) string {
 	switch {
-	case d.URL == "":
-		f.add("webhook.url", "must be given along with the signing secret")
-	default:
-		f.receiver("webhook.url", d.URL, sandbox)
-	}
-	switch {
-	case d.Secret == "":
-		f.add("webhook.signing_secret", "must be given along with the URL")
-	case f.secret("webhook.signing_secret", d.Secret) && !isVaried(d.Secret):
-		f.add("webhook.signing_secret", "must be random: it repeats itself")
-	}
-}
-
-// secret checks the length and the characters of a secret, and reports whether they are right.
-func (f *faults) secret(place, secret string) bool {
-	switch {
+	case secret == "":
+		return "must be given along with the URL"
 	case len(secret) < minSecret:
-		f.add(place, "must have at least %d bytes", minSecret)
+		return fmt.Sprintf("must have at least %d bytes", minSecret)
 	case !utf8.ValidString(secret) || strings.ContainsFunc(secret, unicode.IsControl):
-		f.add(place, "must be text without control characters")
-	default:
-		return true
+		return "must be text without control characters"
+	case !isVaried(secret):
+		return "must be random: it repeats itself"
 	}
-	return false
+	return ""
 }
 
 // isVaried reports whether a secret may have been drawn at random: "whsec_aaaaaaaaaaaaaaaaaa" and "abcdefg1abcdefg1abcdefg1"
@@ -269,9 +246,6 @@ func isVaried(secret string) bool {
 	secret = strings.TrimPrefix(secret, "whsec_")
 	// A text that is one part again and again is found in two of itself before its second begins.
 	repeats := strings.Index((secret + secret)[1:], secret)+1 < len(secret)
-	distinct := make(map[byte]bool)
-	for i := range len(secret) {
-		distinct[secret[i]] = true
-	}
+	distinct := slices.Compact(slices.Sorted(slices.Values([]byte(secret))))
 	return len(distinct) >= minDistinct && !repeats
 }

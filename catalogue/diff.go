@@ -46,40 +46,32 @@ func (d *diff) provider(before, after *Configuration) {
 	case after == nil:
 		d.add("- provider %s: removed; its keys and checkouts stay", before.Provider.Code)
 	default:
-		d.mode(before.Provider, after.Provider)
+		if was, is := before.Provider.Mode, after.Provider.Mode; was != is {
+			meaning := "prices and plans will come from the catalogue, and every request must name a course_code"
+			if is == Legacy {
+				meaning = "prices and plans will come with the provider's requests, and a course_code is refused"
+			}
+			d.add("!! provider %s: PRICING MODE CHANGES from %s to %s: %s", after.Provider.Code, was, is, meaning)
+		}
 		d.fields("provider "+after.Provider.Code, before.Provider.fields(), after.Provider.fields())
 		d.courses(after.Provider.Code, before.Courses, after.Courses)
 	}
 }
 
-func (d *diff) mode(before, after Provider) {
-	if before.Mode == after.Mode {
-		return
-	}
-	meaning := "prices and plans will come from the catalogue, and every request must name a course_code"
-	if after.Mode == Legacy {
-		meaning = "prices and plans will come with the provider's requests, and a course_code is refused"
-	}
-	d.add("!! provider %s: PRICING MODE CHANGES from %s to %s: %s", after.Code, before.Mode, after.Mode, meaning)
-}
-
 func (d *diff) courses(provider string, before, after []Course) {
-	code := func(c Course) string { return c.Code }
-	var stayed []string // codes of the courses on both sides, sorted
-	pair(before, after, code, func(b, a *Course) {
+	stays := map[string]int{} // 2 for a code on both sides
+	pair(before, after, func(c Course) string { stays[c.Code]++; return c.Code }, func(b, a *Course) {
 		switch {
 		case b == nil:
 			d.add("+ course %s/%s: %q added at %v", provider, a.Code, a.Name, a.Price)
 		case a == nil:
 			d.add("- course %s/%s: removed", provider, b.Code)
 		default:
-			stayed = append(stayed, a.Code)
 			d.fields("course "+provider+"/"+a.Code, b.fields(), a.fields())
 		}
 	})
-	gone := func(c Course) bool { _, ok := slices.BinarySearch(stayed, c.Code); return !ok }
-	was := slices.DeleteFunc(slices.Clone(before), gone)
-	now := slices.DeleteFunc(slices.Clone(after), gone)
+	gone := func(c Course) bool { return stays[c.Code] < 2 }
+	was, now := slices.DeleteFunc(slices.Clone(before), gone), slices.DeleteFunc(slices.Clone(after), gone)
 	if !slices.EqualFunc(was, now, func(b, a Course) bool { return b.Code == a.Code }) {
 		d.add("~ provider %s: courses in another order", provider)
 	}
@@ -113,20 +105,20 @@ type field struct {
 // fields lists all fields of p except its code, which identifies it, and its mode, which has a line of its own.
 func (p Provider) fields() []field {
 	return []field{
-		{name: "name", value: quote(p.Name)},
-		{name: "account_id", value: quote(p.AccountID)},
+		{name: "name", value: strconv.Quote(p.Name)},
+		{name: "account_id", value: strconv.Quote(p.AccountID)},
 		{name: "environment", value: string(p.Environment)},
 		{name: "active", value: fmt.Sprint(p.Active)},
 		{name: "api_enabled", value: fmt.Sprint(p.APIEnabled)},
 		{name: "disabled", value: fmt.Sprint(p.Disabled)},
 		{name: "enrolment_origins", value: fmt.Sprintf("%q", p.EnrolmentOrigins)},
-		{name: "success_url", value: quote(p.SuccessURL)},
-		{name: "cancel_url", value: quote(p.CancelURL)},
+		{name: "success_url", value: strconv.Quote(p.SuccessURL)},
+		{name: "cancel_url", value: strconv.Quote(p.CancelURL)},
 		{name: "rate_limit", value: orUsual(p.RateLimit)},
-		{name: "branding.display_name", value: quote(p.Branding.DisplayName)},
-		{name: "branding.primary_colour", value: quote(p.Branding.PrimaryColour)},
-		{name: "branding.logo_url", value: quote(p.Branding.LogoURL), private: isPicture(p.Branding.LogoURL)}, // which is long
-		{name: "branding.support_email", value: quote(p.Branding.SupportEmail)},
+		{name: "branding.display_name", value: strconv.Quote(p.Branding.DisplayName)},
+		{name: "branding.primary_colour", value: strconv.Quote(p.Branding.PrimaryColour)},
+		{name: "branding.logo_url", value: strconv.Quote(p.Branding.LogoURL), private: isPicture(p.Branding.LogoURL)}, // which is long
+		{name: "branding.support_email", value: strconv.Quote(p.Branding.SupportEmail)},
 		{name: "webhook.url", value: p.Destination.URL, private: true}, // receivers hide tokens in paths
 		{name: "signing secret", value: p.Destination.Secret, private: true},
 	}
@@ -150,7 +142,7 @@ func (c Course) fields() []field {
 		}
 	}
 	return []field{
-		{name: "course_name", value: quote(c.Name)},
+		{name: "course_name", value: strconv.Quote(c.Name)},
 		{name: "course_price", value: c.Price.String()},
 		{name: "upfront_payment", value: c.Upfront.String()},
 		{name: "prices", value: priced(c.Prices)},
@@ -168,23 +160,20 @@ func priced(prices []Price) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-func quote(s string) string { return fmt.Sprintf("%q", s) }
-
 // pair visits the elements of before and after in pairs with the same code, in the order of the codes. An element on
 // one side only is visited with nil for the other.
 func pair[T any](before, after []T, code func(T) string, visit func(before, after *T)) {
-	was, now := byCode(before, code), byCode(after, code)
-	all := maps.Clone(was)
-	maps.Copy(all, now)
-	for _, c := range slices.Sorted(maps.Keys(all)) {
-		visit(was[c], now[c])
+	pairs := map[string]*[2]*T{}
+	for side, list := range [][]T{before, after} {
+		for i := range list {
+			c := code(list[i])
+			if pairs[c] == nil {
+				pairs[c] = new([2]*T)
+			}
+			pairs[c][side] = &list[i]
+		}
 	}
-}
-
-func byCode[T any](list []T, code func(T) string) map[string]*T {
-	m := make(map[string]*T, len(list))
-	for i := range list {
-		m[code(list[i])] = &list[i]
+	for _, c := range slices.Sorted(maps.Keys(pairs)) {
+		visit(pairs[c][0], pairs[c][1])
 	}
-	return m
 }

@@ -169,11 +169,13 @@ func (f TermsFile) Missing(named bool) (missing []string) {
 	for _, field := range []struct{ name, fault string }{
 		{"lender.name", given(t.Lender.Name != "")},
 		{"lender.address", given(t.Lender.Address != "")},
-		{"lender.registration", cmp.Or(given(t.Lender.Registration != ""), checkRegistration(t.Lender.Registration))},
+		{"lender.registration", cmp.Or(given(t.Lender.Registration != ""), unless(registrationForm.MatchString(t.Lender.Registration),
+			"must be a number of the Financial Service Providers Register, such as FSP123456"))},
 		{"lender.email", cmp.Or(given(t.Lender.Email != ""), text.CheckEmail(t.Lender.Email))},
 		{"dispute_resolution.scheme", given(t.Disputes.Name != "")},
 		{"dispute_resolution.contact", cmp.Or(given(t.Disputes.Contact != ""), checkContact(t.Disputes.Contact))},
-		{"cancellation.working_days", cmp.Or(given(t.Cancellation.WorkingDays > 0), checkDays(t.Cancellation.WorkingDays))},
+		{"cancellation.working_days", cmp.Or(given(t.Cancellation.WorkingDays > 0),
+			unless(t.Cancellation.WorkingDays >= leastDays, fmt.Sprintf("must be %d or more", leastDays)))},
 		{"cancellation.how", given(t.Cancellation.How != "")},
 		{"hardship.contact", cmp.Or(given(t.Hardship != ""), checkContact(t.Hardship))},
 		{"default_fees", given(t.DefaultFees.Stated)},
@@ -186,30 +188,20 @@ func (f TermsFile) Missing(named bool) (missing []string) {
 	return missing
 }
 
-// given returns the fault of a field that is not there.
-func given(there bool) string {
-	if there {
+func given(there bool) string { return unless(there, "must be given") }
+
+// unless returns a fault, or "" where all is well.
+func unless(well bool, fault string) string {
+	if well {
 		return ""
 	}
-	return "must be given"
+	return fault
 }
 
-func checkDays(workingDays int) string {
-	if workingDays < leastDays {
-		return fmt.Sprintf("must be %d or more", leastDays)
-	}
-	return ""
-}
-
-var registrationForm = regexp.MustCompile(`^FSP[0-9]+$`)
-
-// checkRegistration returns what is wrong with a number of the Financial Service Providers Register; "" for a right one.
-func checkRegistration(s string) string {
-	if !registrationForm.MatchString(s) {
-		return "must be a number of the Financial Service Providers Register, such as FSP123456"
-	}
-	return ""
-}
+var (
+	registrationForm = regexp.MustCompile(`^FSP[0-9]+$`)
+	digitForm        = regexp.MustCompile(`[0-9]`)
+)
 
 // leastDigits is the number of digits of the shortest telephone number that a contact can be.
 const leastDigits = 6
@@ -217,12 +209,7 @@ const leastDigits = 6
 // checkContact returns what is wrong with the contact of a payer in need; "" for an e-mail address, a web page or a telephone number.
 // Whether anybody answers there is not checked.
 func checkContact(s string) string {
-	digits := 0
-	for _, r := range s {
-		if '0' <= r && r <= '9' {
-			digits++
-		}
-	}
+	digits := len(digitForm.FindAllString(s, -1))
 	page, err := url.Parse(s)
 	isPage := err == nil && page.Scheme == "https" && strings.Contains(page.Host, ".")
 	if text.CheckEmail(s) != "" && !isPage && digits < leastDigits {
