@@ -119,16 +119,13 @@ func (a Agreement) Names() []string {
 }
 
 // Payments returns each charge of the schedule with its day of collection. Where the plan has no valid frequency, which Check
-// refuses, it is the planned day.
+// refuses, no payment is put off.
 func (a Agreement) Payments() []money.Payment {
-	if a.Plan.Frequency.Valid() {
-		return a.calendar().Payments(a.Schedule, a.Plan.Frequency, a.firstPayment())
+	earliest := a.firstPayment()
+	if !a.Plan.Frequency.Valid() {
+		earliest = money.Date{}
 	}
-	payments := make([]money.Payment, len(a.Schedule))
-	for i, c := range a.Schedule {
-		payments[i] = money.Payment{Charge: c, Taken: c.Due}
-	}
-	return payments
+	return a.calendar().Payments(a.Schedule, a.Plan.Frequency, earliest)
 }
 
 // firstPayment returns the day on which collection starts, as it is planned.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,11 +86,11 @@ func (a Agreement) DebitTerms() DebitTerms {
 // Name returns the id of the terms, such as "2026-11-29/2/9f86d081884c7d65": the version of the wording, the days
 // of notice, and a fingerprint of the text.
 func (t DebitTerms) Name() string {
-	var words strings.Builder
+	words := ""
 	for _, r := range t.Rows() {
-		words.WriteString(r.Label + "\n" + r.Value + "\n")
+		words += r.Label + "\n" + r.Value + "\n"
 	}
-	sum := sha256.Sum256([]byte(words.String()))
+	sum := sha256.Sum256([]byte(words))
 	return fmt.Sprintf("%s/%d/%s", t.version(), t.Period.Long().Days, hex.EncodeToString(sum[:8]))
 }
 
@@ -184,10 +185,7 @@ func (d Disclosure) rows() []Row {
 		rows = append(rows, Row{"Lender", strings.Join([]string{lender.Name, lender.Address, lender.Registration, lender.Email}, "\n")})
 	}
 	rows = append(rows, d.Terms.Rights()...)
-	for _, b := range d.Terms.Blocks {
-		rows = append(rows, Row{b.Title, b.Text})
-	}
-	return append(rows, d.DebitTerms.Rows()...)
+	return slices.Concat(rows, rowsOf(d.Terms.Blocks), d.DebitTerms.Rows())
 }
 
 // SHA256 returns the SHA-256 of the text, in hexadecimal.

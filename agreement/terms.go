@@ -101,7 +101,17 @@ func (t Terms) Check() error {
 	if t.FrequentNotice < 0 || t.FrequentNotice > MaxFrequentNotice {
 		f.add("frequent_notice_business_days must be from 1 to %d", MaxFrequentNotice)
 	}
-	f.fees("default_fees", t.DefaultFees)
+	if len(t.DefaultFees.Fees) > maxFees {
+		f.add("default_fees must be at most %d", maxFees)
+	}
+	for i, fee := range t.DefaultFees.Fees {
+		at := fmt.Sprintf("default_fees[%d]", i)
+		if fee.Amount <= 0 || fee.Amount > money.Max {
+			f.add("%s.amount must be above zero and at most %s", at, money.Max.Dollars())
+		}
+		f.text(at+".name", fee.Name, maxTermLine, true)
+		f.text(at+".when", fee.When, maxTermLine, true)
+	}
 	f.authority(t.Authority)
 	if len(t.Blocks) > maxBlocks {
 		f.add("terms must be at most %d", maxBlocks)
@@ -142,13 +152,11 @@ func CheckRecipients(list []Recipient) error {
 
 // Check returns nil for the zero Agency and for a complete Agency, and otherwise an error with each fault.
 func (a Agency) Check() error {
-	if a == (Agency{}) {
-		return nil
-	}
 	var f faults
-	f.text("privacy.agency.name", a.Name, maxTermLine, true)
-	f.text("privacy.agency.address", a.Address, maxTermLine, true)
-	f.text("privacy.agency.contact", a.Contact, maxTermLine, true)
+	named := a != Agency{}
+	f.text("privacy.agency.name", a.Name, maxTermLine, named)
+	f.text("privacy.agency.address", a.Address, maxTermLine, named)
+	f.text("privacy.agency.contact", a.Contact, maxTermLine, named)
 	return errors.Join(f...)
 }
 
@@ -339,21 +347,6 @@ func (f *faults) block(place string, b Block) {
 	f.text(place+".text", strings.ReplaceAll(b.Text, "\n", " "), maxBlockText, true) // no other control character is text
 	if len(*f) == before && len(Lines(b.Text)) == 0 {
 		f.add("%s.text must hold a visible character", place)
-	}
-}
-
-// fees reports what is wrong with a list of fees.
-func (f *faults) fees(place string, l FeeList) {
-	if len(l.Fees) > maxFees {
-		f.add("%s must be at most %d", place, maxFees)
-	}
-	for i, fee := range l.Fees {
-		at := fmt.Sprintf("%s[%d]", place, i)
-		if fee.Amount <= 0 || fee.Amount > money.Max {
-			f.add("%s.amount must be above zero and at most %s", at, money.Max.Dollars())
-		}
-		f.text(at+".name", fee.Name, maxTermLine, true)
-		f.text(at+".when", fee.When, maxTermLine, true)
 	}
 }
 

@@ -80,7 +80,6 @@ type facts struct {
 
 // Part implements [Facts].
 func (f facts) Part(name string) (s Section, known bool) {
-	var terms []Block
 	switch name {
 	case "steps":
 		for _, step := range Steps(f.Payments(), f.Plan.Frequency) {
@@ -89,16 +88,20 @@ func (f facts) Part(name string) (s Section, known bool) {
 	case "payments":
 		s.Table = f.table()
 	case "terms of the plan": // the operator's
-		terms = f.Terms.Blocks
+		s.Rows = rowsOf(f.Terms.Blocks)
 	case "conditions of the authority":
-		terms = f.Debit.Authority.Conditions
+		s.Rows = rowsOf(f.Debit.Authority.Conditions)
 	default:
 		return s, false
 	}
-	for _, b := range terms {
-		s.Rows = append(s.Rows, Row{b.Title, b.Text})
-	}
 	return s, true
+}
+
+func rowsOf(blocks []Block) (rows []Row) {
+	for _, b := range blocks {
+		rows = append(rows, Row{b.Title, b.Text})
+	}
+	return rows
 }
 
 // table lists every charge with the day from which it may be collected.

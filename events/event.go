@@ -24,9 +24,6 @@ const (
 	AgreementGenerated Name = "agreement.generated"
 )
 
-// Names lists every event.
-func Names() []Name { return []Name{CheckoutCreated, CheckoutConfirmed, AgreementGenerated} }
-
 // Status is the state of an event's delivery.
 type Status string
 

@@ -69,8 +69,8 @@ func TestBodiesAgreeWithVectors(t *testing.T) {
 		})
 		seen[tt.Event] = true
 	}
-	if len(seen) != len(events.Names()) {
-		t.Errorf("event_bodies.json has the events %v, want %v", seen, events.Names())
+	if len(seen) != 3 {
+		t.Errorf("event_bodies.json has the events %v, want the three of the contract", seen)
 	}
 }
 

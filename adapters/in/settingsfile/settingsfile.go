@@ -87,11 +87,8 @@ func read(kind Kind, v strictjson.Value) (s Setting, fault string) {
 		return s, ""
 	case v.Kind != strictjson.String || v.Text == "":
 		return Setting{}, "must be a text"
-	case hasPassword(v.Text) && kind == Open:
-		return Setting{}, "holds a password, which does not belong into this file: put the whole into a variable or a file, and name that " +
-			"by env:NAME or file:PATH"
 	case hasPassword(v.Text):
-		return Setting{}, "holds a password, which does not belong into this file"
+		return Setting{}, "holds a password, which does not belong into this file (a store may be named by env:NAME or file:PATH)"
 	}
 	return Setting{Text: v.Text}, ""
 }
