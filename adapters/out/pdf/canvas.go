@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -92,14 +91,6 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canv
 	return c
 }
 
-// document draws an agreement with these sections.
-func (c *canvas) document(a agreement.Agreement, sections []agreement.Section) {
-	for i, section := range sections {
-		c.drawSection(section, i == 0)
-	}
-	c.drawFooters(a.Foot())
-}
-
 func (c *canvas) newPage() {
 	c.turnTo(len(c.pages))
 	c.fillRect(0, 0, pageWidth, edge, c.accent)
@@ -108,9 +99,7 @@ func (c *canvas) newPage() {
 
 // turnTo has what follows drawn on a page, which is the next one or was begun before.
 func (c *canvas) turnTo(page int) {
-	if c.page < len(c.pages) {
-		c.endMark()
-	}
+	c.endMark()
 	if page == len(c.pages) {
 		c.pages = append(c.pages, nil)
 	}
@@ -137,16 +126,7 @@ func (c *canvas) operate(operator string, operands ...float64) {
 
 // appendNumber appends a number, rounded to thousandths, and a space.
 func appendNumber(b []byte, n float64) []byte {
-	thousandths := int64(math.Round(n * 1000))
-	if thousandths < 0 {
-		b, thousandths = append(b, '-'), -thousandths
-	}
-	b = strconv.AppendInt(b, thousandths/1000, 10)
-	if rest := thousandths % 1000; rest > 0 {
-		b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
-		b = bytes.TrimRight(b, "0")
-	}
-	return append(b, ' ')
+	return append(strconv.AppendFloat(b, math.Round(n*1000)/1000+0, 'f', -1, 64), ' ') // 0 makes -0 the number 0
 }
 
 // bookmark adds the current line to the outline.
@@ -259,12 +239,11 @@ func (c *canvas) divide(st style, word string, width float64) (parts []string) {
 	return parts
 }
 
-func textOf(clusters []cluster) string {
-	var b strings.Builder
+func textOf(clusters []cluster) (text string) {
 	for _, c := range clusters {
-		b.WriteString(c.text)
+		text += c.text
 	}
-	return b.String()
+	return text
 }
 
 // noteMissing writes what a number in brackets is, where the first one was written.

@@ -77,23 +77,20 @@ func (f *embedded) write(p *press) int {
 		s = f.store(p.compress)
 	}
 	file := p.stream(fmt.Sprintf("/Length1 %d ", s.length), s.file)
-	descriptor := p.object("%s", describe(f.source, s.name, file))
+	head, hhea := f.source.tables["head"], f.source.tables["hhea"]
+	signed := func(table []byte, at int) int {
+		return f.source.thousandths(int(int16(binary.BigEndian.Uint16(table[at:]))))
+	}
+	const symbolic = 4
+	descriptor := p.object("<</Type /FontDescriptor /FontName /%s /Flags %d /FontBBox [%d %d %d %d] /ItalicAngle 0 /Ascent %d /Descent %d "+
+		"/CapHeight %d /StemV 80 /FontFile2 %d 0 R>>", s.name, symbolic, signed(head, 36), signed(head, 38), signed(head, 40), signed(head, 42),
+		signed(hhea, 4), signed(hhea, 6), signed(hhea, 4), file)
 	unicodes := p.stream("", s.toUnicode)
 	descendant := p.object("<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s "+
 		"/CIDSystemInfo <</Registry (Adobe) /Ordering (Identity) /Supplement 0>> /FontDescriptor %d 0 R /DW 1000 /W [0 [%s]] "+
 		"/CIDToGIDMap /Identity>>", s.name, descriptor, s.widths)
 	return p.object("<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] "+
 		"/ToUnicode %d 0 R>>", s.name, descendant, unicodes)
-}
-
-// describe returns the descriptor of a font that has the glyphs of a source and is stored as an object.
-func describe(s *source, name string, stored int) string {
-	head, hhea := s.tables["head"], s.tables["hhea"]
-	signed := func(table []byte, at int) int { return s.thousandths(int(int16(binary.BigEndian.Uint16(table[at:])))) }
-	const symbolic = 4
-	return fmt.Sprintf("<</Type /FontDescriptor /FontName /%s /Flags %d /FontBBox [%d %d %d %d] /ItalicAngle 0 /Ascent %d /Descent %d "+
-		"/CapHeight %d /StemV 80 /FontFile2 %d 0 R>>", name, symbolic, signed(head, 36), signed(head, 38), signed(head, 40), signed(head, 42),
-		signed(hhea, 4), signed(hhea, 6), signed(hhea, 4), stored)
 }
 
 // toUnicode returns the map from the codes of a font to their texts; code 0 has no text.
@@ -117,11 +114,8 @@ func toUnicode(texts []string) []byte {
 }
 
 // utf16Units returns text in UTF-16.
-func utf16Units(text string) (b []byte) {
-	for _, unit := range utf16.Encode([]rune(text)) {
-		b = binary.BigEndian.AppendUint16(b, unit)
-	}
-	return b
+func utf16Units(text string) []byte {
+	return must(binary.Append(nil, binary.BigEndian, utf16.Encode([]rune(text))))
 }
 
 // utf16Text returns text in UTF-16, in the form of PDF's text strings.

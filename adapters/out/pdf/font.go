@@ -37,12 +37,8 @@ func (f *face) clean(text string, missing func(rune)) string {
 	if f.isClean(text) {
 		return text
 	}
-	text = oneLine(text)
-	if strings.IndexFunc(text, func(r rune) bool { return !f.has(r) && !joiner(r) }) < 0 {
-		return text
-	}
 	var clean strings.Builder
-	for _, r := range text {
+	for _, r := range oneLine(text) {
 		if f.has(r) || joiner(r) {
 			clean.WriteRune(r)
 			continue
@@ -144,7 +140,8 @@ func (f *common) find(r rune) uint16 {
 
 // has reports whether the font has every character of text.
 func (f *common) has(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return f.find(r) == 0 }) < 0
+	_, ok := f.width(text)
+	return ok
 }
 
 // width returns the width of text in thousandths of the type size, or false if the font lacks a character.

@@ -24,9 +24,7 @@ type Printer struct {
 	signer        *Signer
 }
 
-var (
-	_ ports.Printer = (*Printer)(nil)
-)
+var _ ports.Printer = (*Printer)(nil)
 
 // New returns a printer that renders at most parallel agreements at once, and has them signed. Times are New Zealand's.
 func New(parallel int, signer *Signer) (*Printer, error) {
@@ -105,6 +103,9 @@ func (p *Printer) render(a agreement.Agreement, press *press) (pdf []byte, err e
 		return nil, err
 	}
 	c := newCanvas(p.regular, p.bold, press.shaper, a)
-	c.document(a, sections)
+	for i, section := range sections {
+		c.drawSection(section, i == 0)
+	}
+	c.drawFooters(a.Foot())
 	return press.document(c, a, a.Facts(), p.signer.room()), nil
 }

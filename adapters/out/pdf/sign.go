@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -54,7 +55,7 @@ func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int)
 		"/EF <</F %[2]d 0 R /UF %[2]d 0 R>>>>", factsName, embedded)
 	signature := p.object("<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /ETSI.CAdES.detached /M (%s) /Name %s /Reason %s "+
 		"/Reference [<</Type /SigRef /TransformMethod /DocMDP /TransformParams <</Type /TransformParams /P 1 /V /1.2>>>>] /ByteRange %s /Contents <%0*d>>>",
-		at, textString(signedBy(a)), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0)
+		at, textString(cmp.Or(oneLine(a.Terms.Lender.Name), oneLine(a.Provider.Name))), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0)
 	field := p.object("<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /Rect [0 0 0 0] /F 132 /P %d 0 R /V %d 0 R>>", firstPage, signature)
 	return papers{
 		sum: sum[:16],
@@ -62,14 +63,6 @@ func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int)
 			"/AcroForm <</Fields [%[3]d 0 R] /SigFlags 3>> /Perms <</DocMDP %[4]d 0 R>> ", file, factsName, field, signature),
 		onPage: fmt.Sprintf(" /Annots [%d 0 R]", field),
 	}
-}
-
-// signedBy returns the name of whose signature it is.
-func signedBy(a agreement.Agreement) string {
-	if a.Terms.Lender.Name != "" {
-		return oneLine(a.Terms.Lender.Name)
-	}
-	return oneLine(a.Provider.Name)
 }
 
 // room returns the size in bytes of the place for a signature.
@@ -164,17 +157,12 @@ func attributeOf(kind asn1.ObjectIdentifier, value any) attribute {
 	return attribute{kind, []asn1.RawValue{{FullBytes: must(asn1.Marshal(value))}}}
 }
 
-// algorithm is that of a signature.
-type algorithm struct {
-	pkix.AlgorithmIdentifier
-	x509 x509.SignatureAlgorithm
-}
-
-func algorithmOf(c *x509.Certificate) algorithm {
+// algorithmOf returns the algorithm of the signatures under a certificate, by its name in a message and in package x509.
+func algorithmOf(c *x509.Certificate) (pkix.AlgorithmIdentifier, x509.SignatureAlgorithm) {
 	if _, ok := c.PublicKey.(*ecdsa.PublicKey); ok {
-		return algorithm{pkix.AlgorithmIdentifier{Algorithm: oidECDSA}, x509.ECDSAWithSHA256}
+		return pkix.AlgorithmIdentifier{Algorithm: oidECDSA}, x509.ECDSAWithSHA256
 	}
-	return algorithm{pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: asn1.NullRawValue}, x509.SHA256WithRSA}
+	return pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: asn1.NullRawValue}, x509.SHA256WithRSA
 }
 
 // signedAttributes returns what a key signs in the place of a document with this SHA-256: a set in DER.
@@ -205,10 +193,11 @@ func (s *Signer) sign(digest []byte) (signerInfo, error) {
 func signed(own *x509.Certificate, set, signature []byte) signerInfo {
 	var attributes asn1.RawValue
 	must(asn1.Unmarshal(set, &attributes))
+	algorithm, _ := algorithmOf(own)
 	return signerInfo{Version: 1, Certificate: issuerAndSerial{asn1.RawValue{FullBytes: own.RawIssuer}, own.SerialNumber},
 		DigestAlgorithm:    pkix.AlgorithmIdentifier{Algorithm: oidSHA256},
 		Signed:             asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: attributes.Bytes},
-		SignatureAlgorithm: algorithmOf(own).AlgorithmIdentifier, Signature: signature}
+		SignatureAlgorithm: algorithm, Signature: signature}
 }
 
 // message returns a signature as it stands in a document, with the certificates by which it is verified.
@@ -234,7 +223,7 @@ const maxFacts = 4 << 20
 
 var (
 	signatureValue = regexp.MustCompile(`/ByteRange \[0 (\d{10}) (\d{10}) (\d{10})\] /Contents <([0-9A-F]*)>`)
-	factsHead      = regexp.MustCompile(`<</Type /EmbeddedFile [^\n]*/Filter /FlateDecode /Length (\d{1,9})>>\nstream\n`)
+	factsHead      = regexp.MustCompile(`<</Type /EmbeddedFile [^\n]*/Filter /FlateDecode /Length \d+>>\nstream\n`)
 )
 
 // Verify returns the agreement whose facts are attached to a document, and the certificate under which it is signed. The error wraps
@@ -289,7 +278,8 @@ func verified(der, digest []byte) (*x509.Certificate, error) {
 	if filling, ok := bytes.CutPrefix(der, same); !ok || len(bytes.Trim(filling, "\x00")) > 0 {
 		return own, ErrChanged
 	}
-	if err := own.CheckSignature(algorithmOf(own).x509, set, signature); err != nil {
+	_, algorithm := algorithmOf(own)
+	if err := own.CheckSignature(algorithm, set, signature); err != nil {
 		return own, fmt.Errorf("%w: %w", ErrChanged, err)
 	}
 	return own, nil
@@ -297,23 +287,15 @@ func verified(der, digest []byte) (*x509.Certificate, error) {
 
 // attached returns the facts that are attached to a document of this program.
 func attached(document []byte) ([]byte, error) {
-	heads := factsHead.FindAllSubmatchIndex(document, -1)
+	heads := factsHead.FindAllIndex(document, -1)
 	if len(heads) != 1 {
 		return nil, fmt.Errorf("%d files of facts are attached", len(heads))
 	}
-	begin, length := heads[0][1], number(document[heads[0][2]:heads[0][3]])
-	if length > len(document)-begin {
-		return nil, io.ErrUnexpectedEOF
-	}
-	unpacked, err := zlib.NewReader(bytes.NewReader(document[begin : begin+length]))
+	unpacked, err := zlib.NewReader(bytes.NewReader(document[heads[0][1]:]))
 	if err != nil {
 		return nil, err
 	}
-	facts, err := io.ReadAll(io.LimitReader(unpacked, maxFacts+1))
-	if err == nil && len(facts) > maxFacts {
-		err = errors.New("the facts are too long")
-	}
-	return facts, err
+	return io.ReadAll(io.LimitReader(unpacked, maxFacts)) // JSON that is cut off is refused
 }
 
 // number returns the value of at most ten digits.
