@@ -34,7 +34,6 @@ type canvas struct {
 	page      int      // the index of the page that is drawn on
 	marks     []bookmark
 	shaper    *shaper
-	meta      metadata
 	structure *structure
 	fonts     []*embedded // of letters that the common fonts lack
 	drawn     marking     // what is drawn now
@@ -75,7 +74,6 @@ func newCanvas(regular, bold *face, shaper *shaper, a agreement.Agreement) *canv
 	accent = accent.Text()
 	c := &canvas{
 		shaper:      shaper,
-		meta:        metadata{title: a.Title(), author: oneLine(a.Provider.Name), made: a.AcceptedAt},
 		structure:   newStructure(),
 		accent:      accent,
 		title:       style{bold, 18, 9.5, colour.Black},

@@ -184,7 +184,7 @@ func spread(s *source, c cluster) cluster {
 // element is a node of the structure tree: what a part of the content is, for readers that do not see the page.
 type element struct {
 	kind       string // a standard structure type of PDF: "H1", "P", "TD"
-	attributes string // in the language of PDF; optional
+	attributes string // as its object has them; optional
 	parent     *element
 	kids       []kid
 	number     int // of its object, once the tree is written
@@ -198,14 +198,14 @@ type kid struct {
 
 // What an element is beyond its kind.
 const (
-	ofColumn = "<</O /Table /Scope /Column>>"
-	ofRow    = "<</O /Table /Scope /Row>>"
-	ofTerms  = "<</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
+	ofColumn = "/A <</O /Table /Scope /Column>>"
+	ofRow    = "/A <</O /Table /Scope /Row>>"
+	ofTerms  = "/A <</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
 )
 
 // spanning returns the attributes of a header of its row that is so many columns wide.
 func spanning(columns int) string {
-	return "<</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
+	return "/A <</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
 }
 
 // add appends an element to the children of e.
@@ -241,7 +241,7 @@ func (s *structure) write(p *press, pages []int) int {
 	s.document.write(p, root, pages)
 	var nums []byte
 	for page, elements := range s.pages {
-		nums = append(strconv.AppendInt(nums, int64(page), 10), " ["...)
+		nums = fmt.Appendf(nums, "%d [", page)
 		for _, e := range elements {
 			nums = appendReference(nums, e.number)
 		}
@@ -255,15 +255,12 @@ func (s *structure) write(p *press, pages []int) int {
 
 // write writes e, and all below it after it, in the order in which they are read.
 func (e *element) write(p *press, parent int, pages []int) {
-	b := append(append(p.text[:0], "<</S /"...), e.kind...)
-	b = appendReference(append(b, " /P "...), parent)
-	if e.attributes != "" {
-		b = append(append(b, "/A "...), e.attributes...)
-	}
+	b := appendReference(append(append(append(p.text[:0], "<</S /"...), e.kind...), " /P "...), parent)
+	b = append(b, e.attributes...)
 	home := -1 // the page of the first piece of content
 	if i := slices.IndexFunc(e.kids, func(k kid) bool { return k.element == nil }); i >= 0 {
 		home = e.kids[i].page
-		b = appendReference(append(b, "/Pg "...), pages[home])
+		b = fmt.Appendf(b, "/Pg %d 0 R ", pages[home])
 	}
 	b = append(b, "/K ["...)
 	for _, k := range e.kids {

@@ -61,9 +61,9 @@ func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room in
 		kids = fmt.Appendf(kids, "%d 0 R ", pages[i])
 	}
 	p.write(list, "<</Type /Pages /Kids [%s] /Count %d>>", kids, len(pages))
-	xmp := c.meta.xmp()
+	dictionary, xmp := describe(a)
 	metadata := p.object("<</Type /Metadata /Subtype /XML /Length %d>>\nstream\n%s\nendstream", len(xmp), xmp)
-	info := p.object("%s", c.meta.info())
+	info := p.object("%s", dictionary)
 	root := p.object("<</Type /Catalog /Pages %d 0 R /Outlines %d 0 R /PageMode /UseOutlines /Lang (%s) "+
 		"/MarkInfo <</Marked true>> /StructTreeRoot %d 0 R /ViewerPreferences <</DisplayDocTitle true>> /Metadata %d 0 R %s"+
 		"/OutputIntents [<</Type /OutputIntent /S /GTS_PDFA1 /OutputConditionIdentifier (sRGB) /Info (sRGB) /DestOutputProfile %d 0 R>>]>>",
@@ -193,18 +193,20 @@ var packedProfile = sync.OnceValue(func() []byte { return pack(srgb) })
 //go:embed metadata.xmp
 var packet string
 
-// metadata is a document's description of itself, in two forms that must agree.
-type metadata struct {
-	title  string
-	author string // the provider
-	made   time.Time
-}
-
-// info returns the document's information dictionary.
-func (m metadata) info() string {
-	made := m.made.UTC().Format(dateForm)
+// describe returns a document's description of itself in two forms that must agree: its information dictionary, and XMP, which also names the
+// language and the standards that the document keeps, PDF/A-3a and PDF/UA-1. PDF/A does not know the word for the latter, so that has its
+// description.
+func describe(a agreement.Agreement) (dictionary, xmp string) {
+	title, author, made := a.Title(), oneLine(a.Provider.Name), a.AcceptedAt.UTC()
+	date := made.Format(dateForm)
+	escape := func(text string) string {
+		var b bytes.Buffer
+		xml.EscapeText(&b, []byte(text)) // a buffer takes everything
+		return b.String()
+	}
 	return fmt.Sprintf("<</Title %s /Author %s /Producer %s /CreationDate (%s) /ModDate (%s)>>",
-		textString(m.title), textString(m.author), textString(producer), made, made)
+			textString(title), textString(author), textString(producer), date, date),
+		fmt.Sprintf(strings.TrimSuffix(packet, "\n"), escape(title), escape(author), documentLanguage, made.Format(time.RFC3339), producer, "\uFEFF")
 }
 
 // textString returns a text as a string of PDF.
@@ -213,16 +215,4 @@ func textString(text string) string {
 		return fmt.Sprintf("<%X>", utf16Text(text))
 	}
 	return "(" + strings.NewReplacer(`\`, `\\`, "(", `\(`, ")", `\)`).Replace(text) + ")"
-}
-
-// xmp returns the document's metadata in XMP: the same as in info, the language, and the standards that the document keeps,
-// PDF/A-3a and PDF/UA-1. PDF/A does not know the word for the latter, so that has its description.
-func (m metadata) xmp() string {
-	escape := func(text string) string {
-		var b bytes.Buffer
-		xml.EscapeText(&b, []byte(text)) // a buffer takes everything
-		return b.String()
-	}
-	return fmt.Sprintf(strings.TrimSuffix(packet, "\n"), escape(m.title), escape(m.author), documentLanguage,
-		m.made.UTC().Format(time.RFC3339), producer, "\uFEFF")
 }

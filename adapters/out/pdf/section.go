@@ -27,18 +27,6 @@ func (c *canvas) drawSection(sec agreement.Section, first bool) {
 // together is the most that is kept on one page although it is several things.
 const together = (bottom - top) / 2
 
-// headHeight returns the height of the title and the paragraphs of a section.
-func (c *canvas) headHeight(sec agreement.Section, first bool) float64 {
-	height := aboveHeading + c.heading.height
-	if first {
-		height = c.title.height
-	}
-	for _, p := range sec.Paragraphs {
-		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + belowParagraph
-	}
-	return height
-}
-
 const (
 	aboveHeading   = 3.0
 	belowParagraph = 1.5
@@ -50,7 +38,10 @@ func (c *canvas) startSection(sec agreement.Section, rows []row, first bool) {
 	if first {
 		st, kind, above = c.title, "H1", 0
 	}
-	height := c.headHeight(sec, first)
+	height := above + st.height
+	for _, p := range sec.Paragraphs {
+		height += float64(len(c.wrap(c.body, c.clean(c.body, p), right-left)))*c.body.height + belowParagraph
+	}
 	for _, r := range rows[:min(len(rows), 2)] {
 		height += r.height
 	}

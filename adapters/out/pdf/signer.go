@@ -31,7 +31,7 @@ type Signer struct {
 func NewSigner(key crypto.Signer, certificates ...*x509.Certificate) (*Signer, error) {
 	s := &Signer{key: key}
 	for i, c := range certificates {
-		if key != nil && (i == 0 || i == len(s.chain) && issued(c, s.chain[i-1])) {
+		if key != nil && (i == 0 || i == len(s.chain) && !c.Equal(s.chain[i-1]) && s.chain[i-1].CheckSignatureFrom(c) == nil) {
 			s.chain = append(s.chain, c)
 		} else {
 			s.former = append(s.former, c)
@@ -61,11 +61,6 @@ func Derived(secret []byte, name string) (*Signer, error) {
 		return nil, fmt.Errorf("make a certificate: %w", err)
 	}
 	return NewSigner(key, c)
-}
-
-// issued reports whether a certificate issued another.
-func issued(by, c *x509.Certificate) bool {
-	return !slices.Equal(by.Raw, c.Raw) && c.CheckSignatureFrom(by) == nil
 }
 
 // ParseSigner reads a signer from PEM: a private key in PKCS #8, its certificate, the certificates of its issuers and of former keys. A
