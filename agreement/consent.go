@@ -22,7 +22,6 @@ type NoticePeriod struct {
 // something else is agreed.
 const UsualNotice = 10
 
-// Limits of a NoticePeriod.
 const (
 	MaxNotice         = 30 // calendar days
 	MaxFrequentNotice = 10 // business days

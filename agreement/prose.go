@@ -23,7 +23,6 @@ type Prose struct {
 	parts    map[string]*block
 }
 
-// block is a section or a part.
 type block struct {
 	Section // with nothing in it
 	lines   []line
@@ -83,7 +82,6 @@ func ParseProse(source string) (Prose, error) {
 	return p, nil
 }
 
-// add reads a line of the block.
 func (b *block) add(text string) (err error) {
 	var l line
 	if kind, rest, _ := strings.Cut(text, " "); kind == "-" || kind == "?" || kind == "+" {
@@ -142,7 +140,6 @@ func (p Prose) fill(b *block, f Facts) Section {
 	return s
 }
 
-// with returns a section with a part added.
 func (p Prose) with(s Section, name string, f Facts) Section {
 	more, known := f.Part(name)
 	if part := p.parts[name]; part != nil {

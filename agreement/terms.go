@@ -55,7 +55,6 @@ type Block struct {
 	Text  string // a paragraph on each line; see Lines
 }
 
-// Limits of Terms.
 const (
 	maxBlocks    = 40
 	maxTermLine  = text.Max // characters of a name, address, registration or title
@@ -172,7 +171,6 @@ type Authority struct {
 	Conditions        []Block        // in the place of the scheme's usual ones, where there are any
 }
 
-// Limits of an Authority.
 const (
 	authorisationDigits = 7 // of the code in an operator's terms
 	maxConditions       = 20
@@ -326,7 +324,6 @@ type faults []error
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
 
-// text reports a text that is not as it must be.
 func (f *faults) text(place, value string, limit int, required bool) {
 	switch fault := text.CheckReadable(value); {
 	case value == "" && required:
@@ -340,7 +337,6 @@ func (f *faults) text(place, value string, limit int, required bool) {
 	}
 }
 
-// block reports what is wrong with a term.
 func (f *faults) block(place string, b Block) {
 	f.text(place+".title", b.Title, maxTermLine, true)
 	before := len(*f)
@@ -350,7 +346,6 @@ func (f *faults) block(place string, b Block) {
 	}
 }
 
-// authority reports what is wrong with an authority.
 func (f *faults) authority(a Authority) {
 	if code := a.AuthorisationCode; code != "" && (len(code) != authorisationDigits || strings.Trim(code, "0123456789") != "") {
 		f.add("authority.authorisation_code must be %d digits", authorisationDigits)

@@ -104,7 +104,6 @@ func rowsOf(blocks []Block) (rows []Row) {
 	return rows
 }
 
-// table lists every charge with the day from which it may be collected.
 func (f facts) table() Table {
 	table := Table{
 		Header: []string{"No.", "Planned date", "Payment", "Amount"},

@@ -13,7 +13,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money"
 )
 
-// factsFormat is the version of the form of the facts.
 const factsFormat = 1
 
 // instantForm is a time in JSON, in UTC to the millisecond.
@@ -255,7 +254,6 @@ func (a Agreement) Differences(b Agreement) (names []string) {
 	return names
 }
 
-// differ adds the names of the values below a name that differ.
 func differ(names *[]string, name string, a, b any) {
 	one, isObject := a.(map[string]any)
 	other, areObjects := b.(map[string]any)

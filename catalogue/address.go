@@ -105,7 +105,6 @@ func isIPv6(u *url.URL) bool {
 	return err == nil && address.Is6() && address.Zone() == "" && u.Host[0] == '['
 }
 
-// isPort reports whether a URL has no port, or one from 1 to 65535.
 func isPort(u *url.URL) bool {
 	if !strings.HasSuffix(u.Host, ":"+u.Port()) { // no colon at all
 		return true

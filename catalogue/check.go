@@ -65,7 +65,6 @@ func Twice(all []Configuration) string {
 	return ""
 }
 
-// faults collects what is wrong. Each of its methods checks one part of a configuration.
 type faults []Fault
 
 func (f *faults) add(place, format string, args ...any) {
@@ -151,7 +150,6 @@ func (f *faults) course(place string, c Course) {
 	}
 }
 
-// price checks what a course costs, and reports whether there is a principal to divide.
 func (f *faults) price(place string, price, upfront money.Cents) bool {
 	switch {
 	case price <= 0:
@@ -168,7 +166,6 @@ func (f *faults) price(place string, price, upfront money.Cents) bool {
 	return false
 }
 
-// option checks what an option fixes and, if there is a principal, that it can be divided so.
 func (f *faults) option(place string, o Option, principal money.Cents, priced bool) {
 	number, amount := place+".number_of_instalments", place+".instalment_amount"
 	switch {
@@ -200,7 +197,6 @@ func (f *faults) note(place, fault string) {
 	}
 }
 
-// optional checks a value that may be absent.
 func (f *faults) optional(place, value string, check func(string) string) {
 	if value != "" {
 		f.note(place, check(value))
@@ -225,7 +221,6 @@ const (
 	minDistinct = 6
 )
 
-// secretFault returns what is wrong with a signing secret, or "".
 func secretFault(secret string) string {
 	switch {
 	case secret == "":

@@ -32,7 +32,6 @@ func Revision(all []Configuration) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// diff collects the lines of Diff.
 type diff []string
 
 func (d *diff) add(format string, args ...any) { *d = append(*d, fmt.Sprintf(format, args...)) }

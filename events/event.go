@@ -69,7 +69,6 @@ func Generated(o Origin, s Subject, agreementID, agreementNumber, documentID, ag
 	return newEvent(AgreementGenerated, o, s, generatedData{s, agreementID, agreementNumber, documentID, agreementVersion})
 }
 
-// newEvent makes the event of this name about s, with data in its envelope.
 func newEvent(name Name, o Origin, s Subject, data any) Event {
 	e := Event{
 		Name:         name,

@@ -46,7 +46,6 @@ func digest(secret, t string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// unixSeconds writes a time as headers and signatures have it.
 func unixSeconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 // Why Verify refuses a delivery.

@@ -106,7 +106,6 @@ const (
 		"07-11 07-03 06-24 07-07 06-29 07-19 07-03 06-25 07-15 06-30 06-21"
 )
 
-// easterSunday returns Easter Sunday of the Gregorian calendar.
 func easterSunday(year int) Date {
 	golden, century := year%19, year/100
 	epact := (century - century/4 - (8*century+13)/25 + 19*golden + 15) % 30

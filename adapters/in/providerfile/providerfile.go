@@ -124,7 +124,6 @@ func check(configurations []catalogue.Configuration, faults Faults, places map[s
 	return faults
 }
 
-// isWithin reports whether place is one of places or inside one.
 func isWithin(place string, places map[string]bool) bool {
 	for place != "" && !places[place] {
 		place = place[:max(strings.LastIndexAny(place, ".["), 0)]
@@ -203,7 +202,6 @@ var (
 	digitForm        = regexp.MustCompile(`[0-9]`)
 )
 
-// leastDigits is the number of digits of the shortest telephone number that a contact can be.
 const leastDigits = 6
 
 // checkContact returns what is wrong with the contact of a payer in need; "" for an e-mail address, a web page or a telephone number.

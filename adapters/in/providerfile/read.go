@@ -24,7 +24,6 @@ func (f *Faults) add(place, message string) {
 	*f = append(*f, catalogue.Fault{Place: place, Message: message})
 }
 
-// text reads a string as it is written.
 func (f *Faults) text(place string, v strictjson.Value) string {
 	s, err := strictjson.Text(v)
 	if err != nil {
@@ -39,7 +38,6 @@ type object struct {
 	faults *Faults
 }
 
-// maxUnknown is the number of unknown fields of one object that are reported.
 const maxUnknown = 100
 
 // readObject reads v as an object. A value that is no object is reported once, and has no fields. Unknown fields are
@@ -77,12 +75,10 @@ func items[T any](o *object, name string, isRequired bool, read func(place strin
 	return all
 }
 
-// each reads a field that is a list of objects.
 func each[T any](o *object, name string, isRequired bool, read func(*object) T) []T {
 	return items(o, name, isRequired, func(place string, v strictjson.Value) T { return readObject(o.faults, place, v, read) })
 }
 
-// field returns the value of a field, and reports a fault if a required one is absent.
 func (o *object) field(name string, isRequired bool) (v strictjson.Value, given bool) {
 	v, given = o.Take(name)
 	if !given && isRequired && o.Value.Kind == strictjson.Object {
@@ -99,7 +95,6 @@ func (o *object) text(name string, isRequired bool) string {
 	return o.faults.text(o.At(name), v)
 }
 
-// secret reads a secret, or the secret to which the field refers.
 func (o *object) secret(name string, secrets Secrets) string {
 	v, _ := o.Take(name)
 	variable, file, isReference := strictjson.Reference(v)
@@ -125,7 +120,6 @@ func (o *object) date(name string) money.Date {
 	return d
 }
 
-// name reads a text that is shown to people.
 func (o *object) name(name string, isRequired bool) string {
 	return text.Normalize(o.text(name, isRequired))
 }

@@ -143,7 +143,6 @@ func lender(o *object) agreement.Lender {
 	}
 }
 
-// maxWorkingDays is the longest period in which a payer may cancel that a file can name.
 const maxWorkingDays = 60
 
 func disputes(o *object) agreement.DisputeScheme {
@@ -187,7 +186,6 @@ func authority(o *object) agreement.Authority {
 	}
 }
 
-// maxStatement is the number of characters that a field of a bank statement shows.
 const maxStatement = 12
 
 // statement reads the fields of a bank statement: "particulars KOWHAI, code PLAN, reference COURSE"; "" if no field is given.
@@ -206,7 +204,6 @@ func (o *object) statement(names ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// profile reads the profile of the terms, and the reason for another than the default.
 func (o *object) profile() (p Profile, reason string) {
 	v, given := o.Take("profile")
 	p = cmp.Or(Profile(v.Text), ConsumerCredit)
@@ -227,7 +224,6 @@ func (o *object) profile() (p Profile, reason string) {
 	return p, reason
 }
 
-// maxReason is the length of the longest reason, in characters.
 const maxReason = 500
 
 func block(o *object) agreement.Block {

@@ -17,7 +17,6 @@ const (
 // RGB is a colour, each part from 0 to 255.
 type RGB struct{ R, G, B uint8 }
 
-// Black and white.
 var (
 	Black = RGB{}
 	White = RGB{255, 255, 255}
@@ -64,7 +63,6 @@ func (c RGB) Tint() RGB {
 	return RGB{mix(c.R), mix(c.G), mix(c.B)}
 }
 
-// mixed returns the colour with so many per cent of another in it.
 func (c RGB) mixed(other RGB, percent int) RGB {
 	mix := func(a, b uint8) uint8 { return uint8((int(a)*(100-percent) + int(b)*percent) / 100) }
 	return RGB{mix(c.R, other.R), mix(c.G, other.G), mix(c.B, other.B)}

@@ -47,7 +47,6 @@ type canvas struct {
 	title, heading, body, label, strong, small, glance, glanceLabel style
 }
 
-// style is the look of a line of text.
 type style struct {
 	face   *face
 	size   float64 // points
@@ -150,17 +149,14 @@ func (c *canvas) width(st style, text string) float64 {
 	return c.millimetres(st, c.shaper.width(st.face, text))
 }
 
-// millimetres converts a width in thousandths of the type size.
 func (c *canvas) millimetres(st style, width int) float64 {
 	return float64(width) * st.size * (25.4 / 72) / 1000
 }
 
-// drawTextRight draws clean text so that it ends at x.
 func (c *canvas) drawTextRight(st style, x, y float64, text string) {
 	c.drawText(st, x-c.width(st, text), y, text)
 }
 
-// drawLine draws a line across the page at y.
 func (c *canvas) drawLine(y float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
 	c.operate("RG", parts(col)...)
@@ -169,7 +165,6 @@ func (c *canvas) drawLine(y float64, col colour.RGB) {
 	c.operate("l S", points(right), points(pageHeight-y))
 }
 
-// fillRect fills a rectangle.
 func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
 	c.mark(marking{artifact: decoration})
 	c.used.valid = false // the colour is another
@@ -177,7 +172,6 @@ func (c *canvas) fillRect(x, y, width, height float64, col colour.RGB) {
 	c.operate("re f", points(x), points(pageHeight-y), points(width), -points(height))
 }
 
-// parts returns the operands of a colour.
 func parts(col colour.RGB) []float64 {
 	return []float64{float64(col.R) / 255, float64(col.G) / 255, float64(col.B) / 255}
 }

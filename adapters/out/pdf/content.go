@@ -21,7 +21,6 @@ type marking struct {
 	artifact string
 }
 
-// as sets the tag of all that is drawn from now on.
 func (c *canvas) as(e *element) { c.drawn = marking{element: e} }
 
 // asArtifact says that what is drawn from now on is no part of the text.
@@ -203,12 +202,10 @@ const (
 	ofTerms  = "/A <</O /List /ListNumbering /None>>" // labels that are terms, as of a dictionary
 )
 
-// spanning returns the attributes of a header of its row that is so many columns wide.
 func spanning(columns int) string {
 	return "/A <</O /Table /Scope /Row /ColSpan " + strconv.Itoa(columns) + ">>"
 }
 
-// add appends an element to the children of e.
 func (e *element) add(kind, attributes string) *element {
 	child := &element{kind: kind, attributes: attributes, parent: e}
 	e.kids = append(e.kids, kid{element: child})

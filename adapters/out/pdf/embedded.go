@@ -42,7 +42,6 @@ func newEmbedded(s *source, name string) *embedded {
 	return &embedded{source: s, name: name, codes: map[meaning]uint16{}, glyphs: []uint16{0}, texts: []string{""}}
 }
 
-// code returns the code of a glyph that stands for text.
 func (f *embedded) code(glyph uint16, text string) uint16 {
 	m := meaning{glyph, text}
 	code, ok := f.codes[m]
@@ -54,7 +53,6 @@ func (f *embedded) code(glyph uint16, text string) uint16 {
 	return code
 }
 
-// store cuts the font from its source.
 func (f *embedded) store(compress func([]byte) []byte) *stored {
 	file := f.source.tables.cut(f.glyphs)
 	sum := sha256.Sum256(file)
@@ -70,7 +68,6 @@ func (f *embedded) store(compress func([]byte) []byte) *stored {
 	return s
 }
 
-// write writes the font, and returns the number of its object.
 func (f *embedded) write(p *press) int {
 	s := f.stored
 	if s == nil {
@@ -113,7 +110,6 @@ func toUnicode(texts []string) []byte {
 	return b.Bytes()
 }
 
-// utf16Units returns text in UTF-16.
 func utf16Units(text string) []byte {
 	return must(binary.Append(nil, binary.BigEndian, utf16.Encode([]rune(text))))
 }

@@ -229,7 +229,6 @@ func (s *source) thousandths(units int) int {
 	return (2*1000*units + s.units) / (2 * s.units)
 }
 
-// advance returns the width of a glyph in thousandths of the type size.
 func (s *source) advance(id uint16) int {
 	advance, _ := s.tables.metric(int(id))
 	return s.thousandths(int(binary.BigEndian.Uint16(advance)))

@@ -73,7 +73,6 @@ func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room in
 	return bytes.Clone(p.out.Bytes())
 }
 
-// fonts writes the fonts, and returns the names by which the pages find them.
 func (p *press) fonts(c *canvas) (names []byte) {
 	for _, f := range append([]*embedded{&c.body.face.common.embedded, &c.strong.face.common.embedded}, c.fonts...) {
 		names = fmt.Appendf(names, "/%s %d 0 R ", f.name, f.write(p))
@@ -121,7 +120,6 @@ func (p *press) end(root, info int, id []byte) {
 	fmt.Fprintf(&p.out, "startxref\n%d\n%%%%EOF\n", at)
 }
 
-// next returns the number of a further object.
 func (p *press) next() int {
 	p.table = append(p.table, place{})
 	return len(p.table) - 1
@@ -209,7 +207,6 @@ func describe(a agreement.Agreement) (dictionary, xmp string) {
 		fmt.Sprintf(strings.TrimSuffix(packet, "\n"), escape(title), escape(author), documentLanguage, made.Format(time.RFC3339), producer, "\uFEFF")
 }
 
-// textString returns a text as a string of PDF.
 func textString(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) >= 0 {
 		return fmt.Sprintf("<%X>", utf16Text(text))

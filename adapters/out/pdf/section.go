@@ -157,7 +157,6 @@ func (c *canvas) drawTable(t agreement.Table) {
 	c.y += height + 1.5
 }
 
-// noteHeight returns the height of the note of a row: 0 for "".
 func (c *canvas) noteHeight(note string) float64 {
 	if note == "" {
 		return 0
@@ -217,7 +216,6 @@ func (c *canvas) drawCells(st style, columns []float64, row *element, cells []st
 	}
 }
 
-// row is a labelled value in lines.
 type row struct {
 	labels []string
 	values []line
@@ -226,7 +224,6 @@ type row struct {
 	beside *row    // a row in the same line; optional
 }
 
-// line is a line of a value.
 type line struct {
 	text   string
 	begins bool // a paragraph of several
@@ -258,12 +255,10 @@ func (c *canvas) layRows(sec agreement.Section) []row {
 // halfway is the distance from the first of two rows in one line to the second.
 const halfway = (right - left) / 2
 
-// isShort reports whether a row leaves room for another beside it.
 func (c *canvas) isShort(r row) bool {
 	return len(r.labels) == 1 && len(r.values) == 1 && c.width(c.body, r.values[0].text) <= left+halfway-valuesAt-betweenHalves
 }
 
-// lay divides a labelled value into lines.
 func (c *canvas) lay(label, value string) row {
 	laid := row{labels: c.wrap(c.label, c.clean(c.label, label), valuesAt-left-2)}
 	paragraphs := agreement.Lines(value)
@@ -283,7 +278,6 @@ func (c *canvas) lay(label, value string) row {
 	return laid
 }
 
-// drawRows draws labelled values as a list.
 func (c *canvas) drawRows(rows []row) {
 	if len(rows) == 0 {
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/go-text/typesetting/language"
 )
 
-// run is a part of a line in one font.
 type run struct {
 	at       int     // where it begins, from the beginning of the line, in thousandths of the type size
 	width    int     // in thousandths of the type size
@@ -136,7 +135,6 @@ func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 	return parts
 }
 
-// shape returns the run of a text in one font.
 func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) run {
 	if source == nil {
 		width, _ := f.common.width(string(text))
@@ -191,7 +189,6 @@ func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) r
 	return r
 }
 
-// font returns the font of a source for the shaper.
 func (s *shaper) font(of *source) *harfbuzz.Font {
 	if f := s.fonts[of]; f != nil {
 		return f

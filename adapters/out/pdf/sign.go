@@ -27,7 +27,6 @@ import (
 // factsName is the name of the file with the agreement's facts that is attached to its document.
 const factsName = "agreement.json"
 
-// dateForm is the form of a time in UTC.
 const dateForm = "D:20060102150405Z"
 
 // The signature is a certification that permits no change. Its value and the ranges that it signs are filled in once the rest is written:
@@ -77,7 +76,6 @@ func (s *Signer) room() (n int) {
 	return n
 }
 
-// certify fills the place of the signature in a document.
 func (s *Signer) certify(ctx context.Context, document []byte) error {
 	begin := bytes.LastIndex(document, []byte("/ByteRange "+rangeBlank+" /Contents <"))
 	if begin < 0 {
@@ -152,7 +150,6 @@ type signingCertificate struct {
 	Certificates []struct{ SHA256 []byte }
 }
 
-// attributeOf returns an attribute with one value.
 func attributeOf(kind asn1.ObjectIdentifier, value any) attribute {
 	return attribute{kind, []asn1.RawValue{{FullBytes: must(asn1.Marshal(value))}}}
 }
@@ -218,7 +215,6 @@ var (
 	ErrChanged  = errors.New("it was changed after it was signed")
 )
 
-// maxFacts is the size in bytes of the largest facts that are read.
 const maxFacts = 4 << 20
 
 var (
@@ -285,7 +281,6 @@ func verified(der, digest []byte) (*x509.Certificate, error) {
 	return own, nil
 }
 
-// attached returns the facts that are attached to a document of this program.
 func attached(document []byte) ([]byte, error) {
 	heads := factsHead.FindAllIndex(document, -1)
 	if len(heads) != 1 {
@@ -298,7 +293,6 @@ func attached(document []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(unpacked, maxFacts)) // JSON that is cut off is refused
 }
 
-// number returns the value of at most ten digits.
 func number(digits []byte) int {
 	n, _ := strconv.Atoi(string(digits))
 	return n

@@ -100,7 +100,6 @@ func ParseSigner(text []byte) (*Signer, error) {
 	return NewSigner(keys[0], certificates...)
 }
 
-// check returns an error unless documents can be signed, or verified.
 func (s *Signer) check() error {
 	if s.key == nil {
 		if len(s.former) == 0 {

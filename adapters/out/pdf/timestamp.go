@@ -90,7 +90,6 @@ func (s *Stamper) add(ctx context.Context, by *signerInfo) {
 	}
 }
 
-// stamp returns a time-stamp of a text.
 func (s *Stamper) stamp(ctx context.Context, text []byte) ([]byte, error) {
 	nonce := make([]byte, 8)
 	_, _ = rand.Read(nonce) // it never fails
