@@ -130,26 +130,21 @@ func (p Prose) fill(b *block, f Facts) Section {
 		}
 		switch text := written.String(); {
 		case l.kind == "+" && text != "":
-			s = p.with(s, text, f)
+			more, known := f.Part(text)
+			if part := p.parts[text]; part != nil {
+				more = p.fill(part, f)
+			} else if !known {
+				panic(fmt.Sprintf("there is no part %q", text))
+			}
+			s.Paragraphs, s.Rows = append(s.Paragraphs, more.Paragraphs...), append(s.Rows, more.Rows...)
+			if !more.Table.IsZero() {
+				s.Table = more.Table
+			}
 		case l.kind == "-", l.kind == "?" && text != "":
 			s.Rows = append(s.Rows, Row{l.label, text})
 		case l.kind == "" && text != "":
 			s.Paragraphs = append(s.Paragraphs, text)
 		}
-	}
-	return s
-}
-
-func (p Prose) with(s Section, name string, f Facts) Section {
-	more, known := f.Part(name)
-	if part := p.parts[name]; part != nil {
-		more = p.fill(part, f)
-	} else if !known {
-		panic(fmt.Sprintf("there is no part %q", name))
-	}
-	s.Paragraphs, s.Rows = append(s.Paragraphs, more.Paragraphs...), append(s.Rows, more.Rows...)
-	if !more.Table.IsZero() {
-		s.Table = more.Table
 	}
 	return s
 }

@@ -34,15 +34,13 @@ type Setting struct {
 // maxSize bounds the file, in bytes. All settings together need a twentieth of that.
 const maxSize = 64 << 10
 
-const maxDepth = 2 // an object with lists
-
 // Parse parses the file, whose settings are of the given kinds. Unknown settings and settings that are given twice are refused.
 // The error names the setting of every fault, a line each, and no value: it may be a secret.
 func Parse(data []byte, kinds map[string]Kind) (map[string]Setting, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("is larger than %d KB", maxSize>>10)
 	}
-	document, err := strictjson.Parse(data, maxDepth)
+	document, err := strictjson.Parse(data, 2) // an object with lists
 	if err != nil {
 		return nil, err
 	}

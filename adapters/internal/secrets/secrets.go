@@ -150,10 +150,10 @@ func (r Request) Check() error {
 // store's own secret. It is called if the request has no secret and the store is not of production, and it generates
 // a secret for a new store.
 func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g Grant, err error) {
-	if g.Stamp, err = r.bind(stamp); err != nil {
-		return g, err
+	if stamp.Environment != "" && r.Environment != "" && stamp.Environment != r.Environment {
+		return g, fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", stamp.Environment, r.Environment)
 	}
-	g.Secrets = r.Secrets
+	g.Stamp.Environment, g.Secrets = cmp.Or(stamp.Environment, r.Environment), r.Secrets // a command binds a new store to nothing
 	if len(g.Secrets) == 0 {
 		if g.Stamp.Environment == catalogue.Production {
 			return g, ErrNoSecret
@@ -175,19 +175,6 @@ func (r Request) Authorize(stamp Stamp, own func(isNew bool) ([]byte, error)) (g
 	}
 	g.Stamp.Fingerprint, g.Reencrypt = all[0], recorded > 0
 	return g, nil
-}
-
-// bind returns the stamp with the environment to record. A new store is bound to the environment that it is first served for. A command
-// binds nothing.
-func (r Request) bind(stamp Stamp) (Stamp, error) {
-	switch {
-	case r.Environment == "":
-		return stamp, nil
-	case stamp.Environment != "" && stamp.Environment != r.Environment:
-		return Stamp{}, fmt.Errorf("it belongs to the %s environment, and cannot be opened for %s", stamp.Environment, r.Environment)
-	}
-	stamp.Environment = r.Environment
-	return stamp, nil
 }
 
 // NewSecret generates a store's own secret: the hexadecimal text of 32 random bytes, of crypto/rand if random is nil.

@@ -65,13 +65,6 @@ func (s *shaper) width(f *face, text string) int {
 func (s *shaper) measure(f *face, text string) (clusters []cluster) {
 	for _, r := range s.runs(f, text) {
 		clusters = append(clusters, r.clusters...)
-		if r.source != nil {
-			continue
-		}
-		for _, letter := range r.text {
-			width, _ := f.common.width(string(letter))
-			clusters = append(clusters, cluster{text: string(letter), width: width})
-		}
 	}
 	return clusters
 }
@@ -137,8 +130,13 @@ func (s *shaper) divide(f *face, text []rune, rightToLeft bool) (parts []part) {
 
 func (s *shaper) shape(f *face, source *source, text []rune, rightToLeft bool) run {
 	if source == nil {
-		width, _ := f.common.width(string(text))
-		return run{width: width, text: string(text)}
+		r := run{text: string(text)}
+		for _, letter := range text {
+			width, _ := f.common.width(string(letter))
+			r.clusters = append(r.clusters, cluster{text: string(letter), width: width})
+			r.width += width
+		}
+		return r
 	}
 	b := s.buffer
 	b.Clear()

@@ -84,10 +84,7 @@ func (s *Signer) certify(ctx context.Context, document []byte) error {
 	value := begin + len("/ByteRange "+rangeBlank+" /Contents ")
 	after := value + bytes.IndexByte(document[value:], '>') + 1
 	copy(document[begin+len("/ByteRange "):], fmt.Sprintf(rangeForm, value, after, len(document)-after))
-	sum := sha256.New()
-	sum.Write(document[:value])
-	sum.Write(document[after:])
-	by, err := s.sign(sum.Sum(nil))
+	by, err := s.sign(digestOf(document[:value], document[after:]))
 	if err != nil {
 		return err
 	}
@@ -98,6 +95,13 @@ func (s *Signer) certify(ctx context.Context, document []byte) error {
 	}
 	copy(document[value+1:], bytes.ToUpper([]byte(hex.EncodeToString(signed))))
 	return nil
+}
+
+func digestOf(before, after []byte) []byte {
+	sum := sha256.New()
+	sum.Write(before)
+	sum.Write(after)
+	return sum.Sum(nil)
 }
 
 // Identifiers of a signature (RFC 5652, 5035, 5754 and 5758).
@@ -239,10 +243,7 @@ func Verify(document []byte) (a agreement.Agreement, under *x509.Certificate, er
 	if err != nil {
 		return a, nil, ErrChanged
 	}
-	sum := sha256.New()
-	sum.Write(document[:value])
-	sum.Write(document[after:])
-	if under, err = verified(der, sum.Sum(nil)); err != nil {
+	if under, err = verified(der, digestOf(document[:value], document[after:])); err != nil {
 		return a, under, err
 	}
 	facts, err := attached(document)

@@ -66,7 +66,7 @@ func Derived(secret []byte, name string) (*Signer, error) {
 // ParseSigner reads a signer from PEM: a private key in PKCS #8, its certificate, the certificates of its issuers and of former keys. A
 // text without a key is a signer that verifies. No error repeats anything of the text.
 func ParseSigner(text []byte) (*Signer, error) {
-	var keys []crypto.Signer
+	var key crypto.Signer
 	var certificates []*x509.Certificate
 	for {
 		var block *pem.Block
@@ -81,33 +81,27 @@ func ParseSigner(text []byte) (*Signer, error) {
 			}
 			certificates = append(certificates, c)
 		case "PRIVATE KEY":
+			if key != nil {
+				return nil, errors.New("there are several private keys")
+			}
 			parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
-			key, ok := parsed.(crypto.Signer)
-			if !ok {
+			if key, _ = parsed.(crypto.Signer); key == nil {
 				return nil, errors.New("the private key cannot be read: it must be an ECDSA or RSA key in PKCS #8")
 			}
-			keys = append(keys, key)
 		default:
 			return nil, errors.New("a block of PEM is neither a certificate (CERTIFICATE) nor a private key in PKCS #8 (PRIVATE KEY)")
 		}
 	}
-	switch {
-	case len(keys) > 1:
-		return nil, errors.New("there are several private keys")
-	case len(keys) == 0:
-		return NewSigner(nil, certificates...)
-	}
-	return NewSigner(keys[0], certificates...)
+	return NewSigner(key, certificates...)
 }
 
 func (s *Signer) check() error {
-	if s.key == nil {
-		if len(s.former) == 0 {
-			return errors.New("there is no certificate")
-		}
+	switch {
+	case s.key == nil && len(s.former) == 0:
+		return errors.New("there is no certificate")
+	case s.key == nil:
 		return nil
-	}
-	if len(s.chain) == 0 {
+	case len(s.chain) == 0:
 		return errors.New("the certificate of the private key is missing: it must be the first")
 	}
 	own := s.chain[0]
