@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/money"
@@ -216,16 +215,21 @@ func (t *Terms) object() object {
 
 func (b *Block) object() object { return object{{"title", &b.Title}, {"text", &b.Text}} }
 
-// Facts returns the facts of the agreement as JSON, an object in one line. The same agreement has the same bytes.
-func (a Agreement) Facts() []byte {
+// facts returns the object of the agreement, with its schedule.
+func (a Agreement) facts() object {
 	format, schedule := factsFormat, []chargeFacts(nil)
 	for i, p := range a.Payments() {
 		schedule = append(schedule, chargeFacts{a.Schedule[i], p.Due, p.Taken})
 	}
+	return a.object(&format, &schedule)
+}
+
+// Facts returns the facts of the agreement as JSON, an object in one line. The same agreement has the same bytes.
+func (a Agreement) Facts() []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(a.object(&format, &schedule)) // no value can fail
+	_ = e.Encode(a.facts()) // no value can fail
 	return text.Bytes()
 }
 
@@ -246,24 +250,21 @@ func ParseFacts(text []byte) (a Agreement, err error) {
 }
 
 // Differences returns the names of the facts that two agreements state in different ways, such as "student.last_name", in their order.
-func (a Agreement) Differences(b Agreement) (names []string) {
-	var one, other any
-	_, _ = json.Unmarshal(a.Facts(), &one), json.Unmarshal(b.Facts(), &other) // they are JSON
-	differ(&names, "", one, other)
-	slices.Sort(names)
-	return names
+func (a Agreement) Differences(b Agreement) []string {
+	return slices.Sorted(slices.Values(a.facts().differences(b.facts(), "")))
 }
 
-func differ(names *[]string, name string, a, b any) {
-	one, isObject := a.(map[string]any)
-	other, areObjects := b.(map[string]any)
-	if !isObject || !areObjects {
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			*names = append(*names, name)
+func (o object) differences(other object, within string) (names []string) {
+	for i, f := range o {
+		if one, ok := f.value.(object); ok {
+			names = append(names, one.differences(other[i].value.(object), within+f.name+".")...)
+			continue
 		}
-		return
+		is, _ := object{f}.MarshalJSON()
+		was, _ := object{other[i]}.MarshalJSON()
+		if !bytes.Equal(is, was) {
+			names = append(names, within+f.name)
+		}
 	}
-	for field := range one {
-		differ(names, strings.TrimPrefix(name+"."+field, "."), one[field], other[field])
-	}
+	return names
 }
