@@ -24,9 +24,7 @@ var wordings = map[string]Prose{
 }
 
 // Title returns the title of the document.
-func (a Agreement) Title() string { return title + " " + a.Number }
-
-const title = "Payment Plan Agreement"
+func (a Agreement) Title() string { return "Payment Plan Agreement " + a.Number }
 
 // Text returns the whole text of the agreement in sections, the first of which has the
 // document's title. Every rendering (PDF, page, e-mail) takes its text and the numbers of its sections from here. The wording is that of
@@ -37,7 +35,14 @@ func (a Agreement) Text(zone *time.Location) ([]Section, error) {
 	if !known {
 		return nil, fmt.Errorf("agreement %s was accepted in the words of version %q, which are not at hand", a.Number, a.Version)
 	}
-	return number(words.Sections(facts{a, a.DebitTerms(), zone})), nil
+	sections, n := words.Sections(facts{a, a.DebitTerms(), zone}), 0
+	for i := range sections {
+		if i > 0 && !sections[i].AtAGlance { // after the opening and the summary
+			n++
+			sections[i].Number = n
+		}
+	}
+	return sections, nil
 }
 
 // Foot returns the footer of every page of the agreement, short enough for the page's number beside it; "" if its version has no wording
@@ -168,18 +173,6 @@ func (s Section) Label(row int) string {
 		return label
 	}
 	return strconv.Itoa(s.Number) + "." + strconv.Itoa(row+1) + " " + label
-}
-
-// number numbers the sections after the opening and the summary.
-func number(sections []Section) []Section {
-	n := 0
-	for i := range sections {
-		if i > 0 && !sections[i].AtAGlance {
-			n++
-			sections[i].Number = n
-		}
-	}
-	return sections
 }
 
 // Row is a labelled value. A value of several lines has a paragraph on each: see Lines.

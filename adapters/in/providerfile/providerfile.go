@@ -24,22 +24,14 @@ type Faults []catalogue.Fault
 
 // Error lists the faults with their places: a single one on one line, several on a line each.
 func (f Faults) Error() string {
-	if len(f) == 1 {
-		return sentence(f[0])
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d faults", len(f))
+	var lines []string
 	for _, fault := range f {
-		text.WriteString("\n  " + sentence(fault))
+		lines = append(lines, cmp.Or(fault.Place, "the file")+" "+fault.Message)
 	}
-	return text.String()
-}
-
-func sentence(f catalogue.Fault) string {
-	if f.Place == "" {
-		return "the file " + f.Message
+	if len(lines) == 1 {
+		return lines[0]
 	}
-	return f.Place + " " + f.Message
+	return fmt.Sprintf("%d faults\n  %s", len(lines), strings.Join(lines, "\n  "))
 }
 
 // Parse parses a provider file. A faulty file is refused as a whole, with all its Faults, or only the

@@ -50,11 +50,8 @@ func Parse(data []byte, kinds map[string]Kind) (map[string]Setting, error) {
 	var faults []error
 	settings := make(map[string]Setting)
 	for _, m := range document.Members {
-		kind, known := kinds[m.Name]
-		var fault string
-		if !known {
-			fault = "is not a setting"
-		} else {
+		fault := "is not a setting"
+		if kind, known := kinds[m.Name]; known {
 			settings[m.Name], fault = read(kind, m.Value)
 		}
 		if fault != "" {

@@ -45,7 +45,11 @@ func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room in
 	p.out.Reset()
 	p.table, p.held, p.heads, p.count = append(p.table[:0], place{}), p.held[:0], p.heads[:0], 0
 	p.out.WriteString("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") // the second line says that the file is not text
-	list, fonts, pages := p.next(), p.fonts(c), make([]int, len(c.pages))
+	list, pages := p.next(), make([]int, len(c.pages))
+	var fonts []byte // and the names by which the pages find them
+	for _, f := range append([]*embedded{&c.body.face.common.embedded, &c.strong.face.common.embedded}, c.fonts...) {
+		fonts = fmt.Appendf(fonts, "/%s %d 0 R ", f.name, f.write(p))
+	}
 	for i := range pages {
 		pages[i] = p.next()
 	}
@@ -71,13 +75,6 @@ func (p *press) document(c *canvas, a agreement.Agreement, facts []byte, room in
 		p.stream("/N 3 ", packedProfile()))
 	p.end(root, info, papers.sum)
 	return bytes.Clone(p.out.Bytes())
-}
-
-func (p *press) fonts(c *canvas) (names []byte) {
-	for _, f := range append([]*embedded{&c.body.face.common.embedded, &c.strong.face.common.embedded}, c.fonts...) {
-		names = fmt.Appendf(names, "/%s %d 0 R ", f.name, f.write(p))
-	}
-	return names
 }
 
 // outline writes the outline, and returns its number. An entry follows the other.

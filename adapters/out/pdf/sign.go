@@ -54,7 +54,7 @@ func (p *press) papers(a agreement.Agreement, facts []byte, firstPage, room int)
 		"/EF <</F %[2]d 0 R /UF %[2]d 0 R>>>>", factsName, embedded)
 	signature := p.object("<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /ETSI.CAdES.detached /M (%s) /Name %s /Reason %s "+
 		"/Reference [<</Type /SigRef /TransformMethod /DocMDP /TransformParams <</Type /TransformParams /P 1 /V /1.2>>>>] /ByteRange %s /Contents <%0*d>>>",
-		at, textString(cmp.Or(oneLine(a.Terms.Lender.Name), oneLine(a.Provider.Name))), textString("Payment Plan Agreement "+a.Number), rangeBlank, 2*room, 0)
+		at, textString(cmp.Or(oneLine(a.Terms.Lender.Name), oneLine(a.Provider.Name))), textString(a.Title()), rangeBlank, 2*room, 0)
 	field := p.object("<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /Rect [0 0 0 0] /F 132 /P %d 0 R /V %d 0 R>>", firstPage, signature)
 	return papers{
 		sum: sum[:16],
