@@ -59,19 +59,12 @@ func (k *checker) fault(field, format string, args ...any) {
 	}
 }
 
-// report reports the field unless message is empty.
-func (k *checker) report(field, message string) {
-	if message != "" {
-		k.fault(field, "%s", message)
-	}
-}
-
 // err returns the faults as one refusal, or nil.
 func (k *checker) err() error {
 	if len(k.faults) == 0 {
 		return nil
 	}
-	return refuseFields(k.faults)
+	return refuseFields(k.faults...)
 }
 
 // require reports a field that is missing, and otherwise reports whether the field is without fault.
@@ -84,8 +77,11 @@ func require[T any](k *checker, field string, v Optional[T]) bool {
 
 // text reports a required text with what check finds wrong with it.
 func (k *checker) text(field string, v Optional[string], check func(string) string) {
-	if require(k, field, v) {
-		k.report(field, check(v.Value))
+	if !require(k, field, v) {
+		return
+	}
+	if fault := check(v.Value); fault != "" {
+		k.fault(field, "%s", fault)
 	}
 }
 
@@ -216,8 +212,7 @@ const (
 
 // Authenticate decides whether an API key lets its holder in: found is the key on record, or nil.
 func Authenticate(found *catalogue.Key, env catalogue.Environment, now time.Time) error {
-	switch {
-	case found == nil, !found.RevokedAt.IsZero(), found.Environment != env, !found.ExpiresAt.IsZero() && !now.Before(found.ExpiresAt):
+	if found == nil || !found.RevokedAt.IsZero() || found.Environment != env || !found.ExpiresAt.IsZero() && !now.Before(found.ExpiresAt) {
 		return InvalidAPIKey()
 	}
 	return nil

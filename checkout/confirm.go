@@ -91,7 +91,7 @@ func (c Confirm) Match(stored Checkout, env catalogue.Environment, latest string
 		return CheckoutCancelled()
 	case stored.Erased():
 		return refuseErased()
-	case !sameToken(c.Token.Value, latest):
+	case latest == "" || subtle.ConstantTimeCompare([]byte(c.Token.Value), []byte(latest)) != 1:
 		return refuseToken()
 	}
 	return nil
@@ -137,11 +137,6 @@ func (c Confirm) differs(stored Checkout, env catalogue.Environment) []Fault {
 	return k.faults
 }
 
-// sameToken compares in constant time.
-func sameToken(sent, latest string) bool {
-	return latest != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(latest)) == 1
-}
-
 // conclude returns the confirmed checkout with its agreement, the events, the payer's notice and the job for the CRM.
 func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	a, next := p.Agreement, stored
@@ -149,14 +144,15 @@ func (c Confirm) conclude(stored Checkout, p Prepared) Change {
 	next.Confirmation = Confirmation{At: a.AcceptedAt, RequestID: c.RequestID, FirstPayment: a.Plan.First, AgreementNumber: a.Number}
 	o, about := origin(c.RequestID, p.Environment, p.Now), next.subject(p.Environment)
 	agreementID := next.AgreementID(p.Environment, a.Number)
-	out := []events.Event{events.Confirmed(o, about, next.Records(p.Environment).DDAID, agreementID)}
+	jobs := []Job{DeliveryOf(events.Confirmed(o, about, next.Records(p.Environment).DDAID, agreementID))}
 	if p.Document != nil {
 		next.Confirmation.DocumentSHA256 = p.Document.SHA256
-		out = append(out, events.Generated(o, about, agreementID, a.Number, next.DocumentID(p.Environment, a.Number), a.Version))
+		jobs = append(jobs,
+			DeliveryOf(events.Generated(o, about, agreementID, a.Number, next.DocumentID(p.Environment, a.Number), a.Version)))
 	}
 	return Change{At: p.Now, Next: next, Agreement: &a, Document: p.Document,
 		Moments: []Moment{{At: p.Now, Kind: MomentConfirmed, Actor: c.Actor, RequestID: c.RequestID, Detail: a.Number}},
-		Jobs:    append(deliveries(out...), next.notice(NoticeOfAgreement, c.RequestID, p.Now), next.Job(JobSync, c.RequestID, p.Now, 0))}
+		Jobs:    append(jobs, next.notice(NoticeOfAgreement, c.RequestID, p.Now), next.Job(JobSync, c.RequestID, p.Now, 0))}
 }
 
 // AgreementFacts are the facts that an agreement takes from outside.

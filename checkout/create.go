@@ -55,15 +55,6 @@ func (c Create) Key() string {
 // DefaultKey returns the idempotency key of a create without the header.
 func DefaultKey(provider, order string) string { return provider + ":" + order }
 
-// gave reports whether the create has a value for a field, by its path, that a CRM may refuse.
-func (c Create) gave(field string) bool {
-	given := map[string]bool{FieldOrderID: c.OrderID.Given, FieldFirstName: c.FirstName.Given, FieldLastName: c.LastName.Given,
-		FieldEmail: c.Email.Given, FieldCourseName: c.CourseName.Given, FieldPrice: c.Price.Given, FieldUpfront: c.Upfront.Given,
-		FieldPrincipal: c.Principal.Given, FieldFrequency: c.Frequency.Given, FieldNumber: c.Number.Given,
-		FieldRegular: c.Regular.Given, FieldFinal: c.Final.Given, FieldFirstPayment: c.First.Given}
-	return given[field]
-}
-
 // Normalized returns the command with its names in Unicode NFC and without white space around them, and its e-mail address in one form, so
 // that two spellings that look the same mean the same. Identifiers stay as they came.
 func (c Create) Normalized() Create {
@@ -236,14 +227,35 @@ func (c Create) mode() catalogue.Mode {
 // resolve returns the intent of a checked create, or a VALIDATION_ERROR (section 2.1, rules 1 to 3). An order is resolved
 // once, so that a retry stays safe when a price is edited or a course retires.
 func (c Create) resolve(f Facts) (Intent, error) {
+	frequency, course := money.Frequency(c.Frequency.Value), f.Course
 	switch {
 	case c.mode() == catalogue.Legacy:
-		return c.sentIntent(), nil
+		return Intent{
+			CourseName: c.CourseName.Value,
+			Pricing:    money.Pricing{Price: c.Price.Value, Upfront: c.Upfront.Value, Principal: c.Principal.Value},
+			Plan:       money.Plan{Frequency: frequency, Instalments: c.instalments(), First: c.First.Value},
+		}, nil
 	case c.resolvedBy(f.ByOrder):
 		return c.checkAgainst(f.ByOrder.Intent)
-	default:
-		return c.resolveCourse(f.Course, f.Environment)
+	case course == nil:
+		return Intent{}, refuseCourse()
 	}
+	pricing, instalments, err := course.Resolve(f.Environment, frequency)
+	switch {
+	case errors.Is(err, catalogue.ErrNoOption):
+		var offered []string
+		for _, o := range course.Options {
+			offered = append(offered, strconv.Quote(string(o.Frequency)))
+		}
+		return Intent{}, refuseFields(Fault{FieldFrequency,
+			"must be " + strings.Join(offered, " or ") + ": this course is not offered otherwise"})
+	case errors.Is(err, catalogue.ErrUnavailable):
+		return Intent{}, refuseCourse()
+	case err != nil:
+		return Intent{}, fmt.Errorf("resolve course %s: %w", course.Code, err)
+	}
+	return c.checkAgainst(Intent{CourseName: course.Name, Pricing: pricing,
+		Plan: money.Plan{Frequency: frequency, Instalments: instalments}})
 }
 
 // resolvedBy reports whether the create names the course and frequency of the order on record, if there is one.
@@ -251,51 +263,10 @@ func (c Create) resolvedBy(stored *Checkout) bool {
 	return stored != nil && stored.CourseCode == c.CourseCode.Value && string(stored.Intent.Plan.Frequency) == c.Frequency.Value
 }
 
-// sentIntent returns the intent that a legacy provider sent.
-func (c Create) sentIntent() Intent {
-	return Intent{
-		CourseName: c.CourseName.Value,
-		Pricing:    money.Pricing{Price: c.Price.Value, Upfront: c.Upfront.Value, Principal: c.Principal.Value},
-		Plan: money.Plan{Frequency: money.Frequency(c.Frequency.Value), Instalments: c.instalments(),
-			First: c.First.Value},
-	}
-}
-
-// resolveCourse returns the intent of a create that names this course; course is nil if no course has that code.
-func (c Create) resolveCourse(course *catalogue.Course, env catalogue.Environment) (Intent, error) {
-	if course == nil {
-		return Intent{}, c.refuseCourse()
-	}
-	pricing, instalments, err := course.Resolve(env, money.Frequency(c.Frequency.Value))
-	switch {
-	case errors.Is(err, catalogue.ErrNoOption):
-		return Intent{}, refuseFields([]Fault{{FieldFrequency,
-			"must be " + frequencies(*course) + ": this course is not offered otherwise"}})
-	case errors.Is(err, catalogue.ErrUnavailable):
-		return Intent{}, c.refuseCourse()
-	case err != nil:
-		return Intent{}, fmt.Errorf("resolve course %s: %w", course.Code, err)
-	}
-	return c.checkAgainst(Intent{
-		CourseName: course.Name,
-		Pricing:    pricing,
-		Plan:       money.Plan{Frequency: money.Frequency(c.Frequency.Value), Instalments: instalments},
-	})
-}
-
 // refuseCourse refuses the course code. The message is the same for every reason.
-func (c Create) refuseCourse() error {
-	return refuseFields([]Fault{{FieldCourseCode,
-		"is not a course that this provider can enrol in now; send the code of an active one of this environment"}})
-}
-
-// frequencies lists the frequencies at which the course is offered.
-func frequencies(course catalogue.Course) string {
-	var quoted []string
-	for _, o := range course.Options {
-		quoted = append(quoted, strconv.Quote(string(o.Frequency)))
-	}
-	return strings.Join(quoted, " or ")
+func refuseCourse() error {
+	return refuseFields(Fault{FieldCourseCode,
+		"is not a course that this provider can enrol in now; send the code of an active one of this environment"})
 }
 
 // checkAgainst returns the offer with the requested first payment date if every other value that the request repeats
@@ -346,7 +317,7 @@ func (c Create) Open(intent Intent, o Opening) Change {
 	}
 	records := next.Records(o.Environment)
 	created := events.Created(origin(c.RequestID, o.Environment, o.Now), next.subject(o.Environment), records.DDAID, records.ContactID)
-	return Change{At: o.Now, Next: next, Jobs: append(deliveries(created), next.Job(JobSync, c.RequestID, o.Now, 0))}
+	return Change{At: o.Now, Next: next, Jobs: []Job{DeliveryOf(created), next.Job(JobSync, c.RequestID, o.Now, 0)}}
 }
 
 func origin(requestID string, env catalogue.Environment, now time.Time) events.Origin {

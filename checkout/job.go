@@ -87,15 +87,6 @@ func DeliveryOf(e events.Event) Job {
 		Name: string(e.Name), Body: e.Body, CreatedAt: e.CreatedAt}
 }
 
-// deliveries returns the jobs that deliver events, in their order.
-func deliveries(list ...events.Event) []Job {
-	jobs := make([]Job, len(list))
-	for i, e := range list {
-		jobs[i] = DeliveryOf(e)
-	}
-	return jobs
-}
-
 // Event returns the event of a job of kind JobDeliver.
 func (j Job) Event() events.Event {
 	return events.Event{ID: j.ID, Name: events.Name(j.Name), CheckoutID: j.CheckoutID, ProviderCode: j.ProviderCode,
@@ -287,5 +278,5 @@ func (l List) Check() (limit int, err error) {
 
 // RefuseCursor refuses a list behind a text that is no cursor.
 func RefuseCursor() error {
-	return refuseFields([]Fault{{FieldAfter, "must be a cursor, or the next, of an earlier answer"}})
+	return refuseFields(Fault{FieldAfter, "must be a cursor, or the next, of an earlier answer"})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/provider-checkout/provider-checkout/catalogue"
 )
 
 // Code is the reason for a refusal: the contract's word if it has one (sections 5 and 7), and otherwise a word of the
@@ -86,7 +88,7 @@ func Malformed(message string, faults ...Fault) *Error {
 	return refuse(CodeValidation, message, faults...)
 }
 
-func refuseFields(faults []Fault) *Error {
+func refuseFields(faults ...Fault) *Error {
 	return refuse(CodeValidation, "the request has missing or invalid fields; details says what each must be", faults...)
 }
 
@@ -171,7 +173,11 @@ func refuseMandate() *Error {
 // RefusedByCRM returns the refusal of a create of which the CRM cannot take values that the request gave; nil without any. A catalogue's
 // own values are the operator's concern.
 func (c Create) RefusedByCRM(faults []Fault) error {
-	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !c.gave(f.Field) })
+	given := []string{FieldOrderID, FieldFirstName, FieldLastName, FieldEmail, FieldFrequency, FieldFirstPayment}
+	if c.mode() == catalogue.Legacy {
+		given = append(given, FieldCourseName, FieldPrice, FieldPrincipal, FieldUpfront, FieldNumber, FieldRegular, FieldFinal)
+	}
+	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !slices.Contains(given, f.Field) })
 	if len(faults) == 0 {
 		return nil
 	}
