@@ -68,19 +68,6 @@ const (
 	JobDropped JobState = "dropped" // not needed: an event without a destination, a notice that is no longer true
 )
 
-// EventStatus returns the status of an event by the state of its job.
-func (s JobState) EventStatus() events.Status {
-	switch s {
-	case JobDone:
-		return events.Delivered
-	case JobFailed:
-		return events.Failed
-	case JobDropped:
-		return events.NotConfigured
-	}
-	return events.Pending
-}
-
 // DeliveryOf returns the job that delivers an event.
 func DeliveryOf(e events.Event) Job {
 	return Job{ID: e.ID, Kind: JobDeliver, ProviderCode: e.ProviderCode, CheckoutID: e.CheckoutID, RequestID: e.RequestID,
@@ -227,18 +214,17 @@ type JobRecord struct {
 	Failure   Failure // of the latest attempt that failed
 }
 
-// EventRecord returns the record of an event.
-func (r JobRecord) EventRecord() EventRecord {
-	return EventRecord{Cursor: r.Cursor, Event: r.Event(), Status: r.State.EventStatus(), Attempts: r.Attempts, Failure: r.Failure}
-}
-
-// EventRecord is an event with its status.
-type EventRecord struct {
-	Cursor   Cursor // as JobRecord has it
-	Event    events.Event
-	Status   events.Status
-	Attempts int
-	Failure  Failure // the latest
+// EventStatus returns the status of the event of a job of kind JobDeliver.
+func (r JobRecord) EventStatus() events.Status {
+	switch r.State {
+	case JobDone:
+		return events.Delivered
+	case JobFailed:
+		return events.Failed
+	case JobDropped:
+		return events.NotConfigured
+	}
+	return events.Pending
 }
 
 // How long settled jobs stay on record. The job that brings the CRM up to date stays with its checkout.

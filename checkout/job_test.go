@@ -115,7 +115,7 @@ func TestTheEventsOfARecord(t *testing.T) {
 		record.Jobs = append(record.Jobs, checkout.JobRecord{Job: jobs[0], State: state}, checkout.JobRecord{Job: jobs[1], State: state})
 	}
 	for _, e := range record.Events() {
-		got = append(got, e.Status)
+		got = append(got, e.EventStatus())
 	}
 	if want := []events.Status{events.Pending, events.Delivered, events.Failed, events.NotConfigured}; !slices.Equal(got, want) {
 		t.Errorf("events %q, want %q", got, want)

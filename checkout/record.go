@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,14 +18,9 @@ type CheckoutRecord struct {
 	Moments   []Moment             // in the order of their positions
 }
 
-// Events returns the record's events in the order in which they were stored.
-func (r CheckoutRecord) Events() (list []EventRecord) {
-	for _, j := range r.Jobs {
-		if j.Kind == JobDeliver {
-			list = append(list, j.EventRecord())
-		}
-	}
-	return list
+// Events returns the jobs of the record that deliver its events, in their order.
+func (r CheckoutRecord) Events() []JobRecord {
+	return slices.DeleteFunc(slices.Clone(r.Jobs), func(j JobRecord) bool { return j.Kind != JobDeliver })
 }
 
 // Visitor receives what a store exports. No function is nil.

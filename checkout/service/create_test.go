@@ -88,7 +88,7 @@ func TestARequestWithoutAnIDGetsOne(t *testing.T) {
 	cnf.RequestID = ""
 	w.confirms(t, cnf)
 	events := w.records(t)["ORDER-1"].Events()
-	created, confirmed := events[0].Event.RequestID, events[1].Event.RequestID
+	created, confirmed := events[0].RequestID, events[1].RequestID
 	if !strings.HasPrefix(created, "req_") || len(created) != len("req_")+36 || !strings.HasPrefix(confirmed, "req_") || created == confirmed {
 		t.Errorf("request ids %q and %q, want two of req_ and a UUID", created, confirmed)
 	}

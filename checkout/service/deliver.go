@@ -69,9 +69,9 @@ func (s *Service) undelivered(l checkout.Lease, o checkout.Outcome, err error) c
 	return o
 }
 
-// Events returns a page of the caller's events of the last 400 days, the oldest first. The refusals are PROVIDER_NOT_FOUND,
+// Events returns a page of the caller's events, by the jobs that deliver them, of the last 400 days, the oldest first. The refusals are PROVIDER_NOT_FOUND,
 // PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
-func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.EventRecord, err error) {
+func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.JobRecord, err error) {
 	defer recovered(&err)
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
@@ -94,15 +94,11 @@ func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (p
 		}
 		f.CheckoutID = of.ID
 	}
-	jobs, err := s.cfg.Store.Jobs(ctx, f, limit)
-	switch {
+	switch page, err = s.cfg.Store.Jobs(ctx, f, limit); {
 	case errors.Is(err, ports.ErrNotFound):
 		return nil, checkout.RefuseCursor()
 	case err != nil:
 		return nil, s.fail(ctx, "list the events of provider "+caller.ProviderCode, err)
-	}
-	for _, j := range jobs {
-		page = append(page, j.EventRecord())
 	}
 	return page, nil
 }

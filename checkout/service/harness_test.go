@@ -258,8 +258,8 @@ func (w *world) background(t *testing.T) (stop func()) {
 func (w *world) wantDelivered(t *testing.T, order string) {
 	t.Helper()
 	for _, e := range w.records(t)[order].Events() {
-		if e.Status != events.Delivered {
-			t.Errorf("%s of %s is %s, want it delivered", e.Event.Name, order, e.Status)
+		if e.EventStatus() != events.Delivered {
+			t.Errorf("%s of %s is %s, want it delivered", e.Event().Name, order, e.EventStatus())
 		}
 	}
 }
@@ -294,8 +294,8 @@ func (w *world) wantReport(t *testing.T, operation service.Operation, severity s
 func (w *world) wantEvent(t *testing.T, order string, status events.Status, attempts int, asked ...int) {
 	t.Helper()
 	e, requests := w.records(t)[order].Events()[0], w.receiver.requests()
-	if e.Status != status || e.Attempts != attempts || len(asked) > 0 && requests != asked[0] {
-		t.Errorf("on record %s after %d attempts, and %d requests; want %s after %d, and %d", e.Status, e.Attempts, requests, status, attempts, asked)
+	if e.EventStatus() != status || e.Attempts != attempts || len(asked) > 0 && requests != asked[0] {
+		t.Errorf("on record %s after %d attempts, and %d requests; want %s after %d, and %d", e.EventStatus(), e.Attempts, requests, status, attempts, asked)
 	}
 }
 

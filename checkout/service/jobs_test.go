@@ -381,7 +381,7 @@ func TestAFailureOfTheStoreIsReportedAndRetried(t *testing.T) {
 					for order, r := range w.records(t) {
 						w.wantDelivered(t, order)
 						for _, e := range r.Events() {
-							got = append(got, e.Event.Name)
+							got = append(got, e.Event().Name)
 						}
 					}
 					if b := w.backlog(t, checkout.JobSync); b.Waiting > 0 || !slices.Equal(got, op.events) {

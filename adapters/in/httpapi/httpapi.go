@@ -59,7 +59,7 @@ type application interface {
 	Checkout(ctx context.Context, caller service.Caller, id string) (checkout.Checkout, error)
 	Confirm(ctx context.Context, caller service.Caller, id string, cmd checkout.Confirm) (service.Confirmed, error)
 	Cancel(ctx context.Context, caller service.Caller, id string, cmd checkout.Cancel) (checkout.Checkout, error)
-	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.EventRecord, error)
+	Events(ctx context.Context, caller service.Caller, l checkout.List) ([]checkout.JobRecord, error)
 	Refused(caller service.Caller, id, requestID string, err error)
 	Readiness(ctx context.Context) service.Readiness
 }

@@ -78,7 +78,7 @@ func (s *stub) Cancel(context.Context, service.Caller, string, checkout.Cancel) 
 	return checkout.Checkout{}, s.err
 }
 
-func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.EventRecord, error) {
+func (s *stub) Events(context.Context, service.Caller, checkout.List) ([]checkout.JobRecord, error) {
 	return nil, s.err
 }
 

@@ -211,19 +211,19 @@ type eventsWire struct {
 type eventWire struct {
 	Cursor    string        `json:"cursor"`
 	ID        string        `json:"event_id"`
-	Name      events.Name   `json:"event"`
+	Name      string        `json:"event"`
 	CreatedAt string        `json:"created_at"`
 	Status    events.Status `json:"status"`
 	Attempts  int           `json:"attempts"`
 	Body      string        `json:"body"`
 }
 
-func toEventsWire(page []checkout.EventRecord, after checkout.Cursor) eventsWire {
+func toEventsWire(page []checkout.JobRecord, after checkout.Cursor) eventsWire {
 	w := eventsWire{Success: true, Events: []eventWire{}, Next: string(after)}
 	for _, e := range page {
 		w.Next = string(e.Cursor)
-		w.Events = append(w.Events, eventWire{w.Next, e.Event.ID, e.Event.Name, events.Timestamp(e.Event.CreatedAt), e.Status,
-			e.Attempts, string(e.Event.Body)})
+		w.Events = append(w.Events, eventWire{w.Next, e.ID, e.Name, events.Timestamp(e.CreatedAt), e.EventStatus(),
+			e.Attempts, string(e.Body)})
 	}
 	return w
 }

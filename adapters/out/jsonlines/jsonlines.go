@@ -298,18 +298,18 @@ func toWireMoment(c checkout.Checkout, m checkout.Moment) Object {
 	}
 }
 
-func toWireEvent(c checkout.Checkout, e checkout.EventRecord) Object {
+func toWireEvent(c checkout.Checkout, e checkout.JobRecord) Object {
 	return Object{
 		Put("kind", "event"),
-		Put("event_id", e.Event.ID),
-		Put("event", string(e.Event.Name)),
-		Put("checkout_id", e.Event.CheckoutID),
-		Put("provider_code", e.Event.ProviderCode),
+		Put("event_id", e.ID),
+		Put("event", e.Name),
+		Put("checkout_id", e.CheckoutID),
+		Put("provider_code", e.ProviderCode),
 		Put("provider_order_id", c.OrderID),
-		Put("request_id", e.Event.RequestID),
-		Put("created_at", e.Event.CreatedAt),
-		Put("status", string(e.Status)),
+		Put("request_id", e.RequestID),
+		Put("created_at", e.CreatedAt),
+		Put("status", string(e.EventStatus())),
 		Put("attempts", e.Attempts),
-		Put("body", string(e.Event.Body)), // the exact bytes that are signed and sent
+		Put("body", string(e.Body)), // the exact bytes that are signed and sent
 	}
 }

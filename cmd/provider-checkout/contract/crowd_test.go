@@ -98,8 +98,8 @@ func (s *suite) delivered(t *testing.T) string {
 	}
 	for _, d := range s.Records(t) {
 		for _, e := range d.Events() {
-			if e.Status != events.Delivered || e.Attempts != 1 {
-				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event.Name, d.Checkout.OrderID, e.Status, e.Attempts)
+			if e.EventStatus() != events.Delivered || e.Attempts != 1 {
+				t.Errorf("%s of %s is on record as %s after %d attempts", e.Event().Name, d.Checkout.OrderID, e.EventStatus(), e.Attempts)
 			}
 		}
 	}

@@ -142,8 +142,8 @@ func (s *suite) retryEvents(t *testing.T) {
 func (s *suite) lost(t *testing.T) (all []string) {
 	for _, d := range s.Records(t) {
 		for _, e := range d.Events() {
-			if e.Status != events.Delivered {
-				all = append(all, fmt.Sprintf("%s of %s: %s", e.Event.Name, d.Checkout.OrderID, e.Status))
+			if e.EventStatus() != events.Delivered {
+				all = append(all, fmt.Sprintf("%s of %s: %s", e.Event().Name, d.Checkout.OrderID, e.EventStatus()))
 			}
 		}
 	}

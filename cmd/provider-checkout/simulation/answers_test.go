@@ -305,10 +305,10 @@ func (m *model) readAt(ctx context.Context, p *process, provider string) (more b
 		return false
 	}
 	for _, e := range page {
-		if first := e.Event.Name == events.CheckoutCreated; l.ids[e.Event.ID] || l.ids[e.Event.CheckoutID] == first {
-			m.fault("event %s %s of %s is listed twice, or not in its order: %v", e.Event.Name, e.Event.ID, provider, l.ids)
+		if first := e.Event().Name == events.CheckoutCreated; l.ids[e.Event().ID] || l.ids[e.Event().CheckoutID] == first {
+			m.fault("event %s %s of %s is listed twice, or not in its order: %v", e.Event().Name, e.Event().ID, provider, l.ids)
 		}
-		l.after, l.ids[e.Event.ID], l.ids[e.Event.CheckoutID] = e.Cursor, true, true
+		l.after, l.ids[e.Event().ID], l.ids[e.Event().CheckoutID] = e.Cursor, true, true
 		m.sawAnswer("list", "an event")
 	}
 	return len(page) == listPage
@@ -324,7 +324,7 @@ func (m *model) catchUp() {
 		for _, r := range m.records() {
 			for _, e := range r.Events() {
 				if r.Checkout.ProviderCode == provider {
-					want = append(want, e.Event.ID)
+					want = append(want, e.Event().ID)
 				}
 			}
 		}

@@ -147,27 +147,27 @@ func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte)
 	var got []events.Name
 	latest := c.CreatedAt
 	for _, e := range r.Events() {
-		if e.Event.CreatedAt.Before(latest) && !m.plan.clocks {
-			m.fault("event %s of %s is of %s, after what is of %s", e.Event.Name, c.OrderID, e.Event.CreatedAt, latest)
+		if e.Event().CreatedAt.Before(latest) && !m.plan.clocks {
+			m.fault("event %s of %s is of %s, after what is of %s", e.Event().Name, c.OrderID, e.Event().CreatedAt, latest)
 		}
-		latest = e.Event.CreatedAt
+		latest = e.Event().CreatedAt
 		var body struct{ Data map[string]string }
-		err := json.Unmarshal(e.Event.Body, &body)
+		err := json.Unmarshal(e.Event().Body, &body)
 		d := body.Data
 		for field, id := range map[string]string{"checkout_id": c.ID, "opportunity_id": c.Records(catalogue.Sandbox).OpportunityID, "provider_order_id": c.OrderID} {
 			if err != nil || d[field] != id {
-				m.fault("event %s of %s has %s %q, want %q", e.Event.Name, c.OrderID, field, d[field], id)
+				m.fault("event %s of %s has %s %q, want %q", e.Event().Name, c.OrderID, field, d[field], id)
 			}
 		}
-		_, sent := unsent[e.Event.ID]
+		_, sent := unsent[e.Event().ID]
 		switch {
-		case e.Status == events.Pending && (m.polled || !m.hadOutage("receiver")), e.Status == events.Delivered && !sent, e.Status == events.NotConfigured:
-			m.fault("event %s of %s was sent: %v, and is %s after %d attempts", e.Event.Name, c.OrderID, sent, e.Status, e.Attempts)
-		case e.Status == events.Failed && e.Attempts < events.MaxAttempts:
-			m.fault("event %s of %s has failed after %d attempts", e.Event.Name, c.OrderID, e.Attempts)
+		case e.EventStatus() == events.Pending && (m.polled || !m.hadOutage("receiver")), e.EventStatus() == events.Delivered && !sent, e.EventStatus() == events.NotConfigured:
+			m.fault("event %s of %s was sent: %v, and is %s after %d attempts", e.Event().Name, c.OrderID, sent, e.EventStatus(), e.Attempts)
+		case e.EventStatus() == events.Failed && e.Attempts < events.MaxAttempts:
+			m.fault("event %s of %s has failed after %d attempts", e.Event().Name, c.OrderID, e.Attempts)
 		}
-		delete(unsent, e.Event.ID)
-		got = append(got, e.Event.Name)
+		delete(unsent, e.Event().ID)
+		got = append(got, e.Event().Name)
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -370,7 +370,7 @@ func (m *model) stays(r checkout.CheckoutRecord) string {
 	}
 	for _, e := range r.Events() {
 		if time.Since(m.began) < checkout.EventsKept {
-			all = append(all, e.Event.ID, string(e.Event.Body))
+			all = append(all, e.Event().ID, string(e.Event().Body))
 		}
 	}
 	return fmt.Sprint(all...)
