@@ -20,12 +20,8 @@ func (k *checker) idempotencyKey(v Optional[string]) {
 		k.fault(FieldIdempotencyKey, "must not be empty: leave the header out to use the order id")
 	case len(key) > text.Max:
 		k.fault(FieldIdempotencyKey, "must be at most %d characters, not %d", text.Max, len(key))
-	}
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			k.fault(FieldIdempotencyKey, "must be visible ASCII characters only")
-			return
-		}
+	case strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		k.fault(FieldIdempotencyKey, "must be visible ASCII characters only")
 	}
 }
 
@@ -154,11 +150,10 @@ func (o Optional[T]) fault() *Fault { return o.malformed }
 
 // hint returns what to append to a message about the missing field.
 func (o Optional[T]) hint() string {
-	if o.suggest == nil {
-		return ""
-	}
-	if suggestion := (*o.suggest)(); suggestion != "" {
-		return "; " + suggestion
+	if o.suggest != nil {
+		if suggestion := (*o.suggest)(); suggestion != "" {
+			return "; " + suggestion
+		}
 	}
 	return ""
 }

@@ -77,9 +77,7 @@ func (c Confirmation) PDFGenerated() bool { return c.DocumentSHA256 != [32]byte{
 // prefers.
 func (c Checkout) Schedule() []money.Charge {
 	plan := c.Intent.Plan
-	if c.Status == Confirmed {
-		plan.First = c.Confirmation.FirstPayment
-	}
+	plan.First = c.FirstPayment()
 	return money.Schedule(c.Intent.Pricing.Upfront, plan)
 }
 

@@ -173,28 +173,16 @@ func PartyOf(p catalogue.Provider) agreement.Party {
 
 // Agreement returns the agreement that the confirm concludes.
 func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agreement {
-	plan := stored.Intent.Plan
-	plan.First = c.FirstPayment.Value
-	return agreement.Agreement{
-		Number:      with.Number,
+	own := with.Terms.Period(stored.Intent.Plan.Frequency)
+	stored.Confirmation = Confirmation{At: with.Now, RequestID: c.RequestID, FirstPayment: c.FirstPayment.Value, AgreementNumber: with.Number}
+	return stored.Stated(agreement.Agreement{
 		Version:     agreement.Version,
-		CheckoutID:  stored.ID,
-		OrderID:     stored.OrderID,
-		AcceptedAt:  with.Now,
-		Sandbox:     with.Environment == catalogue.Sandbox,
 		SignedBy:    with.SignedBy,
-		Requests:    agreement.Requests{Create: stored.RequestID, Confirm: c.RequestID},
 		Provider:    PartyOf(with.Provider),
-		Student:     agreement.Student(stored.Student),
-		Course:      agreement.Course{Code: stored.CourseCode, Name: stored.Intent.CourseName},
-		Pricing:     stored.Intent.Pricing,
-		Plan:        plan,
-		Schedule:    money.Schedule(stored.Intent.Pricing.Upfront, plan),
-		DirectDebit: stored.authority(with.Environment),
-		Notice:      stored.NoticeOn(with.Today, with.Terms.Period(plan.Frequency), with.Terms.Authority.Calendar),
+		Notice:      stored.NoticeOn(with.Today, own, with.Terms.Authority.Calendar),
 		Terms:       with.Terms,
 		CancelUntil: with.Terms.Cancellation.Until(with.Today),
-	}
+	}, with.Environment)
 }
 
 // NoticeOn returns the notice of an agreement that is concluded on day. Its period is the period that the payer consented to, or

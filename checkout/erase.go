@@ -3,6 +3,7 @@ package checkout
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,18 +104,16 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// AbandonedBefore returns the cutoff for unconfirmed checkouts: a checkout that was created before it may be due for erasure. It is
-// the zero time if they are kept for ever.
-func (r Retention) AbandonedBefore(now time.Time) time.Time { return ago(now, 0, r.AbandonedDays) }
-
-// AgreedBefore is AbandonedBefore for confirmed checkouts.
-func (r Retention) AgreedBefore(now time.Time) time.Time { return ago(now, r.AgreedYears, 0) }
-
-func ago(now time.Time, years, days int) time.Time {
-	if years == 0 && days == 0 {
-		return time.Time{}
+// Before returns the times before which a confirmed and any other checkout was created that may have been kept for long enough; the
+// zero time where they are kept for ever.
+func (r Retention) Before(now time.Time) (agreed, abandoned time.Time) {
+	if r.AgreedYears > 0 {
+		agreed = now.AddDate(-r.AgreedYears, 0, 0)
 	}
-	return now.AddDate(-years, 0, -days)
+	if r.AbandonedDays > 0 {
+		abandoned = now.AddDate(0, 0, -r.AbandonedDays)
+	}
+	return agreed, abandoned
 }
 
 // Over reports whether the personal data of a checkout has been kept for long enough.
@@ -133,13 +132,8 @@ func (r Retention) Over(c Checkout, now time.Time, zone *time.Location) bool {
 // lastActivity returns the last time at which the provider or the payer may have done something about an open checkout: a
 // setup token that was renewed opens until later.
 func (c Checkout) lastActivity() time.Time {
-	last := c.CreatedAt
-	for _, at := range []time.Time{c.Newest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince, c.End.At} {
-		if at.After(last) {
-			last = at
-		}
-	}
-	return last
+	return slices.MaxFunc([]time.Time{c.CreatedAt, c.Newest().Expires, c.Setup.Consent.At, c.Setup.CompletedAt, c.Setup.MandateSince,
+		c.End.At}, time.Time.Compare)
 }
 
 // Available returns nil, or CHECKOUT_ERASED for a checkout that was erased before it was confirmed: nothing can become of it. A

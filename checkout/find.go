@@ -57,10 +57,10 @@ func Troubles() []Trouble {
 	return []Trouble{TroubleCRM, TroubleMandates, TroubleUnconfirmed, TroubleEvents, TroubleNotices, TroubleUnfinished}
 }
 
-// TroubleCount is the number of things of one provider that have a trouble.
+// TroubleCount is the number of things that have a trouble.
 type TroubleCount struct {
 	Trouble      Trouble
-	ProviderCode string
+	ProviderCode string // whose they are or, in a sum over providers, who has the most of them
 	Count        int
 	Oldest       time.Time // since when the first of them has it
 }
@@ -140,18 +140,10 @@ func (c Checkout) Words(now time.Time) string {
 	return "waits for the payer"
 }
 
-// Today is one line for an operator: a trouble of all providers together.
-type Today struct {
-	Trouble Trouble
-	Count   int
-	Oldest  time.Time
-	Worst   string // the provider with the most of it
-}
-
-// Summarise returns a line for each trouble, the most urgent first.
-func Summarise(counts []TroubleCount) (lines []Today) {
+// Summarise returns the sum over all providers for each trouble, the most urgent first.
+func Summarise(counts []TroubleCount) (lines []TroubleCount) {
 	for _, t := range Troubles() {
-		line, most := Today{Trouble: t}, 0
+		line, most := TroubleCount{Trouble: t}, 0
 		for _, c := range counts {
 			if c.Trouble != t {
 				continue
@@ -160,7 +152,7 @@ func Summarise(counts []TroubleCount) (lines []Today) {
 				line.Oldest = c.Oldest
 			}
 			if c.Count > most {
-				line.Worst, most = c.ProviderCode, c.Count
+				line.ProviderCode, most = c.ProviderCode, c.Count
 			}
 		}
 		if line.Count > 0 {

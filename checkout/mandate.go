@@ -25,20 +25,12 @@ const (
 
 // Dead reports whether nothing can be collected under the mandate any more.
 func (m MandateStatus) Dead() bool {
-	switch m {
-	case MandateFailed, MandateCancelled, MandateExpired, MandateBlocked:
-		return true
-	}
-	return false
+	return slices.Contains([]MandateStatus{MandateFailed, MandateCancelled, MandateExpired, MandateBlocked}, m)
 }
 
 // Confirmable reports whether a confirm is accepted under the mandate (section 3).
 func (m MandateStatus) Confirmable() bool {
-	switch m {
-	case MandatePendingSubmission, MandateSubmitted, MandateActive:
-		return true
-	}
-	return false
+	return slices.Contains([]MandateStatus{MandatePendingSubmission, MandateSubmitted, MandateActive}, m)
 }
 
 // before reports whether a living mandate has status m before it has status n. A status outside of that order is
@@ -62,8 +54,13 @@ func (m Moment) Replaces() bool {
 	return m.Kind == MomentMandateChanged && strings.HasPrefix(m.Detail, mandateReplaced)
 }
 
-// endings maps the scheme's reason codes to texts for the payer about a mandate that has ended.
+// endings maps the scheme's reason codes, and else the statuses, to texts for the payer about a mandate that has ended.
 var endings = map[string]string{
+	string(MandateFailed):    "The bank or the payment processor did not accept it.",
+	string(MandateCancelled): "It was cancelled: by the account holder, by the bank or by the payment processor.",
+	string(MandateBlocked):   "The payment processor has stopped it.",
+	string(MandateExpired):   "It has expired.",
+
 	"AC03": "The bank says that the account has moved to another bank.",
 	"AC04": "The bank says that the account is closed.",
 	"AC05": "The bank says that there is no such account.",
@@ -79,18 +76,7 @@ func (o Observation) Ending() string {
 	if !o.Mandate.Dead() {
 		return ""
 	}
-	if words, known := endings[o.MandateReason[strings.LastIndexByte(o.MandateReason, '-')+1:]]; known {
-		return words
-	}
-	switch o.Mandate {
-	case MandateFailed:
-		return "The bank or the payment processor did not accept it."
-	case MandateCancelled:
-		return "It was cancelled: by the account holder, by the bank or by the payment processor."
-	case MandateBlocked:
-		return "The payment processor has stopped it."
-	}
-	return "It has expired."
+	return cmp.Or(endings[o.MandateReason[strings.LastIndexByte(o.MandateReason, '-')+1:]], endings[string(o.Mandate)])
 }
 
 // mandateChanged returns the jobs that report a change of the mandate's status; no job unless the checkout is confirmed, for then its
@@ -119,15 +105,18 @@ func (c Checkout) mandateChanged(known Observation, now time.Time) []Job {
 type LastTry string
 
 const (
-	TryNone             LastTry = ""                  // no try was made, or it led to a direct debit or still may
-	TryUnfinished       LastTry = "unfinished"        // the payer left the processor's page, closed it or let it expire
-	TryBegun            LastTry = "begun"             // the payer went to the processor, which was not asked since
-	TryUnknown          LastTry = "unknown"           // the processor does not answer: the payer may have finished
-	TryCancelled        LastTry = "cancelled"         // it was cancelled before there was a mandate
-	TryMandateFailed    LastTry = "mandate failed"    // the bank or the processor refused the mandate
-	TryMandateCancelled LastTry = "mandate cancelled" // by the payer or the bank
-	TryMandateBlocked   LastTry = "mandate blocked"   // the processor takes no mandate of this payer or account
-	TryMandateExpired   LastTry = "mandate expired"
+	TryNone       LastTry = ""           // no try was made, or it led to a direct debit or still may
+	TryUnfinished LastTry = "unfinished" // the payer left the processor's page, closed it or let it expire
+	TryBegun      LastTry = "begun"      // the payer went to the processor, which was not asked since
+	TryUnknown    LastTry = "unknown"    // the processor does not answer: the payer may have finished
+	TryCancelled  LastTry = "cancelled"  // it was cancelled before there was a mandate
+
+	TryMandateFailed    = tryMandate + LastTry(MandateFailed)    // the bank or the processor refused the mandate
+	TryMandateCancelled = tryMandate + LastTry(MandateCancelled) // by the payer or the bank
+	TryMandateBlocked   = tryMandate + LastTry(MandateBlocked)   // the processor takes no mandate of this payer or account
+	TryMandateExpired   = tryMandate + LastTry(MandateExpired)
+
+	tryMandate LastTry = "mandate "
 )
 
 // LastTry returns what became of the last try, by what is known of the setup.
@@ -135,14 +124,8 @@ func (s Setup) LastTry() LastTry {
 	switch {
 	case s.BillingRequestID == "", s.complete(), s.Settling():
 		return TryNone
-	case s.Mandate == MandateFailed:
-		return TryMandateFailed
-	case s.Mandate == MandateCancelled:
-		return TryMandateCancelled
-	case s.Mandate == MandateBlocked:
-		return TryMandateBlocked
 	case s.Mandate.Dead():
-		return TryMandateExpired
+		return tryMandate + LastTry(s.Mandate)
 	case s.BillingRequest == BillingCancelled:
 		return TryCancelled
 	}

@@ -94,8 +94,8 @@ func TestSummariseNamesTheWorstProvider(t *testing.T) {
 		{Trouble: checkout.TroubleEvents, ProviderCode: "B", Count: 5, Oldest: at(4)},
 		{Trouble: checkout.TroubleCRM, ProviderCode: "A", Count: 1, Oldest: at(9)},
 	})
-	want := []checkout.Today{{Trouble: checkout.TroubleCRM, Count: 1, Oldest: at(9), Worst: "A"},
-		{Trouble: checkout.TroubleEvents, Count: 7, Oldest: at(3), Worst: "B"}}
+	want := []checkout.TroubleCount{{Trouble: checkout.TroubleCRM, Count: 1, Oldest: at(9), ProviderCode: "A"},
+		{Trouble: checkout.TroubleEvents, Count: 7, Oldest: at(3), ProviderCode: "B"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Summarise = %+v, want %+v", got, want)
 	}

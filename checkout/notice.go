@@ -138,7 +138,11 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) (Change, error) {
 		next.Mailed = true
 		c.Tokens = c.withToken(next, q.Now)
 	}
-	n := c.linkNotice(q, sent)
+	n, before := c.notice(NoticeOfLink, q.RequestID, q.Now), ""
+	if len(sent) > 0 {
+		before = sent[0].ID
+	}
+	n.ID = "ntc_" + hash(c.ID, n.Name, before) // two requests at once send one
 	return Change{At: q.Now, Next: c, Jobs: []Job{n}, Moments: []Moment{{ID: "link " + n.ID, At: q.Now, Kind: MomentLinkRenewed,
 		Actor: q.Actor, RequestID: q.RequestID, Detail: "by e-mail"}}}, nil
 }
@@ -151,14 +155,4 @@ func (q LinkRequest) sent() (links []Job) {
 		}
 	}
 	return links
-}
-
-// linkNotice returns the job to send a link. Its id follows from the notice before, so that two requests at once send one.
-func (c Checkout) linkNotice(q LinkRequest, sent []Job) Job {
-	n, before := c.notice(NoticeOfLink, q.RequestID, q.Now), ""
-	if len(sent) > 0 {
-		before = sent[0].ID
-	}
-	n.ID = "ntc_" + hash(c.ID, string(NoticeOfLink), before)
-	return n
 }

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -94,27 +95,22 @@ func (c Change) Numbered(over Checkout) Change {
 		c.Next.ID, c.Next.ProviderCode, c.Next.OrderID, c.Next.IdempotencyKey = over.ID, over.ProviderCode, over.OrderID, over.IdempotencyKey
 	}
 	c.Next.Revision = max(over.Revision+1, c.At.UnixMilli())
-	c.Moments = NumberMoments(c.Moments, c.Next.Revision*positions)
-	jobs := make([]Job, len(c.Jobs))
-	for i, j := range c.Jobs {
-		j.Position = c.Next.Revision*positions + int64(i)
-		jobs[i] = j
+	c.Moments, c.Jobs = NumberMoments(c.Moments, c.Next.Revision*positions), slices.Clone(c.Jobs)
+	for i := range c.Jobs {
+		c.Jobs[i].Position = c.Next.Revision*positions + int64(i)
 	}
-	c.Jobs = jobs
 	return c
 }
 
 // NumberMoments returns the moments with positions from one on. A moment without an id gets its position as the id.
 func NumberMoments(list []Moment, from int64) []Moment {
-	numbered := make([]Moment, len(list))
-	for i, m := range list {
+	list = slices.Clone(list)
+	for i := range list {
+		m := &list[i]
 		m.Position = from + int64(i)
-		if m.ID == "" {
-			m.ID = strconv.FormatInt(m.Position, 10)
-		}
-		numbered[i] = m
+		m.ID = cmp.Or(m.ID, strconv.FormatInt(m.Position, 10))
 	}
-	return numbered
+	return list
 }
 
 // FirstPosition returns the position of the first moment of a time that no change brings.

@@ -23,11 +23,8 @@ const (
 
 // Known reports whether it is one of the words above.
 func (b BillingRequestStatus) Known() bool {
-	switch b {
-	case BillingPending, BillingReadyToFulfil, BillingFulfilling, BillingFulfilled, BillingCancelled:
-		return true
-	}
-	return false
+	return slices.Contains([]BillingRequestStatus{BillingPending, BillingReadyToFulfil, BillingFulfilling, BillingFulfilled,
+		BillingCancelled}, b)
 }
 
 // AuthorisationStatus is the CRM's word for the direct debit authority.

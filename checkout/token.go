@@ -54,18 +54,13 @@ func NewKeyring(secrets ...[]byte) (Keyring, error) {
 		return Keyring{}, err
 	}
 	for _, secret := range secrets {
-		token := derive(secret, "provider-checkout setup token v1", 36)
+		token, err := hkdf.Key(sha256.New, secret, nil, "provider-checkout setup token v1", 36)
+		if err != nil {
+			return Keyring{}, fmt.Errorf("derive the key of setup tokens: %w", err)
+		}
 		r.keys = append(r.keys, derivedKeys{kid: hex.EncodeToString(token[32:]), token: token[:32]})
 	}
 	return r, nil
-}
-
-func derive(secret []byte, purpose string, size int) []byte {
-	key, err := hkdf.Key(sha256.New, secret, nil, purpose, size)
-	if err != nil {
-		panic("checkout: " + err.Error()) // only for a key that is too long
-	}
-	return key
 }
 
 // ParseSecrets reads a list of operator's secrets with white space around each: the first signs and encrypts, all

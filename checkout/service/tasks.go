@@ -60,8 +60,8 @@ func (s *Service) retain(ctx context.Context, cursor string) (next string, pause
 	now := s.now()
 	from, failed := strings.CutPrefix(cursor, failedMark)
 	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
-		keep := s.cfg.Retention
-		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, keep.AgreedBefore(now), keep.AbandonedBefore(now))
+		agreed, abandoned := s.cfg.Retention.Before(now)
+		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, agreed, abandoned)
 		return err
 	})
 	if err != nil {

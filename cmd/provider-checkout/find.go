@@ -64,13 +64,13 @@ func (*today) Run(ctx context.Context, c *call, db reader) error {
 	return table(c, waiting, waitingRecord, "first payment", "provider", "checkout", "refusal")
 }
 
-func reasonRecord(line checkout.Today) record {
+func reasonRecord(line checkout.TroubleCount) record {
 	return record{
 		{"reason", "", string(line.Trouble)},
 		{"text", "reason", line.Trouble.Words()},
 		{"count", "how many", line.Count},
 		{"oldest_at", "oldest", line.Oldest},
-		{"worst_provider_code", "worst provider", line.Worst},
+		{"worst_provider_code", "worst provider", line.ProviderCode},
 	}
 }
 
