@@ -37,7 +37,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (caller Caller, 
 	}
 	now := s.now()
 	onRecord, err := found(s.keys.Get(now, hash, func() (catalogue.Key, error) {
-		ctx, cancel := withTimeout(ctx)
+		ctx, cancel := context.WithTimeout(ctx, waitLimit)
 		defer cancel()
 		return s.cfg.Store.Key(ctx, hash)
 	}))
@@ -76,7 +76,7 @@ func (s *Service) RateLimit(ctx context.Context, caller Caller) int {
 // provider returns a provider as it was within configurationLife, or nil.
 func (s *Service) provider(ctx context.Context, code string) (*catalogue.Provider, error) {
 	p, err := found(s.providers.Get(s.now(), code, func() (catalogue.Provider, error) {
-		ctx, cancel := withTimeout(ctx)
+		ctx, cancel := context.WithTimeout(ctx, waitLimit)
 		defer cancel()
 		list, err := s.cfg.Store.Providers(ctx, code)
 		if err == nil && len(list) == 0 {
@@ -126,21 +126,10 @@ func (s *Service) requestID(given string) (string, error) {
 // direct is the time for which a call that has stored jobs attempts them before another process may.
 const direct = 10 * time.Second
 
-// update stores the change that decide makes of a checkout that was read, and attempts the jobs that follow at once.
-func (s *Service) update(ctx context.Context, p catalogue.Provider, known checkout.Checkout, decide ports.Decide) (checkout.Change, error) {
-	change, leases, err := s.store(ctx, p, known, direct, decide)
-	s.attempt(ctx, leases)
-	return change, err
-}
-
-// updateLater is update, but leaves the jobs to the scheduler.
-func (s *Service) updateLater(ctx context.Context, p catalogue.Provider, known checkout.Checkout, decide ports.Decide) (checkout.Change, error) {
-	change, _, err := s.store(ctx, p, known, 0, decide)
-	return change, err
-}
-
-func (s *Service) store(ctx context.Context, p catalogue.Provider, known checkout.Checkout, hold time.Duration,
-	decide ports.Decide) (checkout.Change, []checkout.Lease, error) {
+// update stores the change that decide makes of a checkout that was read. With hold it attempts the jobs that follow at once, and without
+// it leaves them to the scheduler.
+func (s *Service) update(ctx context.Context, p catalogue.Provider, known checkout.Checkout, hold time.Duration,
+	decide ports.Decide) (checkout.Change, error) {
 	var decided checkout.Change
 	var refusal error
 	change, leases, err := s.cfg.Store.UpdateCheckout(ctx, known, hold, func(c checkout.Checkout) (checkout.Change, error) {
@@ -150,51 +139,41 @@ func (s *Service) store(ctx context.Context, p catalogue.Provider, known checkou
 	})
 	switch {
 	case refusal != nil:
-		return decided, nil, refusal
+		return decided, refusal
 	case errors.Is(err, ports.ErrDuplicate), checkout.Refused(err):
-		return change, nil, err
+		return change, err
 	case err != nil:
-		return change, nil, s.fail(ctx, "store checkout "+known.ID, err)
+		return change, s.fail(ctx, "store checkout "+known.ID, err)
 	}
-	s.stored(change)
-	return change, leases, nil
+	s.stored(ctx, change, leases)
+	return change, nil
 }
 
 // entering returns the jobs of a change that enter the store: no notice where payers are not notified, and no sync where the
 // store is the record. The events of a provider without a destination are not sent.
 func (s *Service) entering(jobs []checkout.Job, p catalogue.Provider) []checkout.Job {
-	enter := make([]checkout.Job, 0, len(jobs))
-	for _, j := range jobs {
-		switch j.Kind {
-		case checkout.JobNotify:
-			if s.cfg.Notifier == nil {
-				continue
-			}
-		case checkout.JobSync:
-			if s.cfg.CRM == nil {
-				continue
-			}
-		case checkout.JobDeliver:
-			j.Unsent = !p.Destination.Configured()
-		}
-		enter = append(enter, j)
+	enter := slices.DeleteFunc(slices.Clone(jobs), func(j checkout.Job) bool {
+		return j.Kind == checkout.JobNotify && s.cfg.Notifier == nil || j.Kind == checkout.JobSync && s.cfg.CRM == nil
+	})
+	for i := range enter {
+		enter[i].Unsent = enter[i].Kind == checkout.JobDeliver && !p.Destination.Configured()
 	}
 	return enter
 }
 
-// stored counts what was stored, and wakes the scheduler for the jobs that are due at once and not the caller's.
-func (s *Service) stored(change checkout.Change) {
-	s.countEnd(change)
-	for _, j := range change.Jobs {
-		if j.Due.IsZero() && !j.Kind.Direct() {
-			s.wakeScheduler()
+// stored counts the end of the mandate of a confirmed checkout, if the stored change tells of it, wakes the scheduler for the jobs that
+// are due at once, and attempts the caller's.
+func (s *Service) stored(ctx context.Context, change checkout.Change, leases []checkout.Lease) {
+	c := change.Next
+	for _, m := range change.Moments {
+		if m.Kind == checkout.MomentMandateChanged && c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead() {
+			s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
 		}
 	}
-}
-
-// withTimeout is the context of a call that only reads: it ends with the caller, or when waitLimit is over.
-func withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, waitLimit)
+	if slices.ContainsFunc(change.Jobs, func(j checkout.Job) bool { return j.Due.IsZero() && !j.Kind.Direct() }) {
+		s.wakeScheduler()
+	}
+	s.attempt(ctx, leases)
 }
 
 // detached is the context of a call that changes something: it goes on when the caller hangs up, so that it succeeds or fails as a
@@ -224,17 +203,13 @@ func attempts(ctx context.Context) iter.Seq[int] {
 
 // sleep waits, or ends early with ctx.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
+	if d > 0 {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
 	}
-	pause := time.NewTimer(d)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return ctx.Err()
 }
 
 // now is the present in the precision that stores keep.

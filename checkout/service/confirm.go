@@ -125,7 +125,7 @@ func (c *confirmCall) conclude(ctx context.Context, stored checkout.Checkout) (c
 	if err != nil {
 		return stored, err
 	}
-	change, err := c.update(ctx, c.provider, stored, func(latest checkout.Checkout) (checkout.Change, error) {
+	change, err := c.update(ctx, c.provider, stored, direct, func(latest checkout.Checkout) (checkout.Change, error) {
 		stored = latest
 		return c.cmd.Decide(latest, c.cfg.Keyring.LatestText(latest), prepared)
 	})

@@ -52,7 +52,15 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	if err != nil {
 		return opened, err
 	}
-	return c.answer(stored, isNew), nil
+	opened = Opened{Checkout: stored, Records: stored.Records(s.cfg.Environment), Replay: !isNew, SentFinal: cmd.Final.Given}
+	if opened.Replay {
+		opened.IdempotencyKey = cmd.Key()
+	}
+	if stored.Status != checkout.Confirmed {
+		opened.Token = s.cfg.Keyring.LatestText(stored)
+		opened.SetupURL = s.pageURL(opened.Token)
+	}
+	return opened, nil
 }
 
 // createCall is a create that is under way.
@@ -160,9 +168,8 @@ func (c *createCall) open(ctx context.Context, intent checkout.Intent, now time.
 	case err != nil:
 		return checkout.Checkout{}, c.fail(ctx, "store checkout "+change.Next.ID, err)
 	}
-	c.stored(change)
 	c.cfg.Count(CountCreate, c.provider.Code)
-	c.attempt(ctx, leases)
+	c.stored(ctx, change, leases)
 	return change.Numbered(checkout.Checkout{}).Next, nil
 }
 
@@ -172,7 +179,7 @@ func (c *createCall) replay(ctx context.Context, stored checkout.Checkout) (chec
 		return latest.Renew(c.cfg.Keyring, c.now(), c.cfg.SetupLifetime(latest.OrderID), c.cmd.Actor, c.cmd.RequestID), latest.Replayable()
 	}
 	if change, _ := renew(stored); change.Changes() {
-		change, err := c.updateLater(ctx, c.provider, stored, renew)
+		change, err := c.update(ctx, c.provider, stored, 0, renew)
 		if err != nil {
 			return stored, err
 		}
@@ -182,17 +189,4 @@ func (c *createCall) replay(ctx context.Context, stored checkout.Checkout) (chec
 		stored = c.refreshForPoll(ctx, stored)
 	}
 	return stored, stored.Replayable()
-}
-
-// answer returns the answer to a create, with the setup pair unless the checkout is confirmed.
-func (c *createCall) answer(stored checkout.Checkout, isNew bool) Opened {
-	o := Opened{Checkout: stored, Records: stored.Records(c.cfg.Environment), Replay: !isNew, SentFinal: c.cmd.Final.Given}
-	if o.Replay {
-		o.IdempotencyKey = c.cmd.Key()
-	}
-	if stored.Status != checkout.Confirmed {
-		o.Token = c.cfg.Keyring.LatestText(stored)
-		o.SetupURL = c.pageURL(o.Token)
-	}
-	return o
 }

@@ -73,7 +73,7 @@ func (s *Service) undelivered(l checkout.Lease, o checkout.Outcome, err error) c
 // PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
 func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.JobRecord, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (s *Service) Cancel(ctx context.Context, caller Caller, id string, cmd chec
 		return c, err
 	}
 	cmd.By, cmd.Actor = checkout.PartyProvider, checkout.ProviderActor(caller.KeyID)
-	change, err := s.update(ctx, provider, c, func(stored checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, provider, c, direct, func(stored checkout.Checkout) (checkout.Change, error) {
 		return cmd.Decide(stored, s.now())
 	})
 	if errors.Is(err, checkout.ErrEnded) {
@@ -58,7 +58,7 @@ func (s *Service) end(ctx context.Context, l checkout.Lease) (o checkout.Outcome
 	if err != nil {
 		return o, err
 	}
-	_, err = s.updateLater(ctx, p, ended, func(c checkout.Checkout) (checkout.Change, error) {
+	_, err = s.update(ctx, p, ended, 0, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.SetupEnded(l.Job.RequestID, s.now()), nil
 	})
 	return checkout.Outcome{State: checkout.JobDone, Attempts: 1}, err

@@ -76,9 +76,9 @@ func (s *Service) write(ctx context.Context, n checkout.Job) (written checkout.P
 	if err != nil {
 		return written, false, err
 	}
-	l, err := letter.Write(facts, s.zone)
-	written = checkout.PayerNotice{ID: n.ID, At: n.CreatedAt, To: checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email},
-		ReplyTo: facts.Provider.SupportEmail, Subject: l.Subject, Text: l.Text, HTML: l.HTML}
+	written, err = letter.Write(facts, s.zone)
+	written.ID, written.At, written.ReplyTo = n.ID, n.CreatedAt, facts.Provider.SupportEmail
+	written.To = checkout.Addressee{Name: c.Student.Name(), Email: c.Student.Email}
 	if document != nil {
 		written.Attachments = []checkout.Attachment{{Name: facts.Agreement.Number + ".pdf", MediaType: "application/pdf", Bytes: document.Bytes}}
 	}

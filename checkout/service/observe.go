@@ -13,7 +13,7 @@ import (
 // PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, CHECKOUT_NOT_FOUND, CHECKOUT_ERASED and BUSY.
 func (s *Service) Checkout(ctx context.Context, caller Caller, id string) (c checkout.Checkout, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	if _, err := s.admit(ctx, caller, checkout.Optional[string]{}); err != nil {
 		return c, err
@@ -132,7 +132,7 @@ func (s *Service) storeObservation(ctx context.Context, stored checkout.Checkout
 	if err != nil {
 		return stored, err
 	}
-	change, err := s.updateLater(ctx, p, stored, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, p, stored, 0, func(c checkout.Checkout) (checkout.Change, error) {
 		known := c.Setup.Observation
 		switch {
 		case c.Setup.BillingRequestID != stored.Setup.BillingRequestID: // the payer has begun another try meanwhile

@@ -1,8 +1,6 @@
 package service
 
-import (
-	"github.com/provider-checkout/provider-checkout/checkout"
-)
+import "github.com/provider-checkout/provider-checkout/checkout"
 
 // Operation is the operation in which a Failure happened.
 type Operation string
@@ -67,13 +65,3 @@ func Counts() []Count {
 }
 
 const countMandate = "mandate "
-
-// countEnd counts the end of the mandate of a confirmed checkout, if a change tells of it.
-func (s *Service) countEnd(change checkout.Change) {
-	c := change.Next
-	for _, m := range change.Moments {
-		if m.Kind == checkout.MomentMandateChanged && c.Status == checkout.Confirmed && !c.Ended() && c.Setup.Mandate.Dead() {
-			s.cfg.Count(Count(countMandate+c.Setup.Mandate), c.ProviderCode)
-		}
-	}
-}

@@ -87,7 +87,7 @@ func (sch *scheduler) poll(ctx context.Context) (err error) {
 	if len(q.Limits) == 0 {
 		return nil
 	}
-	polling, cancel := withTimeout(ctx)
+	polling, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	leases, err := sch.cfg.Store.Lease(polling, q)
 	if err != nil {
@@ -238,11 +238,9 @@ func (s *Service) attempt(ctx context.Context, leases []checkout.Lease) {
 	}
 	done := make(chan struct{})
 	go func() { all.Wait(); close(done) }()
-	limit := time.NewTimer(callLimit)
-	defer limit.Stop()
 	select {
 	case <-done:
-	case <-limit.C:
+	case <-time.After(callLimit):
 	}
 }
 

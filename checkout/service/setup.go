@@ -61,7 +61,7 @@ func (p SetupPage) Disclosure() agreement.Disclosure {
 // signed by one of our secrets, and BUSY.
 func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	if page, err = s.readPage(ctx, token); err != nil {
 		return page, err
@@ -78,7 +78,7 @@ func (s *Service) SetupPage(ctx context.Context, token string) (page SetupPage, 
 // with the provider's next poll. It refuses as SetupPage does.
 func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage, err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	page, err = s.readPage(ctx, token)
 	if err != nil {
@@ -132,23 +132,17 @@ func (s *Service) readPage(ctx context.Context, token string) (SetupPage, error)
 			return SetupPage{}, s.fail(ctx, "read the agreement of "+c.ID, err)
 		}
 	}
-	if page.Agreement != nil {
-		s.showAgreed(&page)
-	} else {
+	if page.Agreement == nil {
 		page.LenderTerms, page.unknown = s.termsOf(ctx, page.Provider)
+		return s.pageOf(page, *c).known()
 	}
-	return s.pageOf(page, *c).known()
-}
-
-// showAgreed has the page show the terms and the environment of its agreement, and a provider that the operator removed as the
-// agreement names it.
-func (s *Service) showAgreed(page *SetupPage) {
 	a, p := page.Agreement, &page.Provider
-	if p.Environment == "" {
+	if p.Environment == "" { // the operator removed it
 		p.Name = a.Provider.Name
 		p.Branding = catalogue.Branding{PrimaryColour: a.Provider.Colour, SupportEmail: a.Provider.SupportEmail}
 	}
 	page.LenderTerms, p.Environment = a.Terms, s.cfg.Environment
+	return s.pageOf(page, *c).known()
 }
 
 // pageOf returns the page with every field that depends on the state of the checkout.
@@ -233,7 +227,7 @@ func (s *Service) BeginSetup(ctx context.Context, token string, accepted checkou
 	if err != nil { // the payer may try again
 		return "", s.fail(ctx, "begin the setup of "+c.ID, fmt.Errorf("%w: %w", ports.ErrBusy, err))
 	}
-	change, err := s.updateLater(ctx, page.Provider, c, func(c checkout.Checkout) (checkout.Change, error) {
+	change, err := s.update(ctx, page.Provider, c, 0, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.Begun(try, request.ID, consent), nil
 	})
 	switch {
@@ -283,7 +277,7 @@ func (s *Service) MailLink(ctx context.Context, token, requestID string) (page S
 	if err != nil {
 		return page, s.fail(ctx, "read the notices of "+c.ID, err)
 	}
-	_, err = s.updateLater(ctx, page.Provider, c, func(c checkout.Checkout) (checkout.Change, error) {
+	_, err = s.update(ctx, page.Provider, c, 0, func(c checkout.Checkout) (checkout.Change, error) {
 		return c.MailLink(s.cfg.Keyring, checkout.LinkRequest{RequestID: requestID, Actor: checkout.ActorPayer, Epoch: page.epoch,
 			Now: s.now(), Lifetime: s.cfg.SetupLifetime(c.OrderID), Notices: notices})
 	})

@@ -91,7 +91,7 @@ func (s *Service) retain(ctx context.Context, cursor string) (next string, pause
 // eraseOld erases a checkout that was kept for long enough, unless a job still needs its data.
 func (s *Service) eraseOld(ctx context.Context, id string, now time.Time) (err error) {
 	defer recovered(&err)
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	e := Eraser{Store: s.cfg.Store, Environment: s.cfg.Environment, By: checkout.ActorService, Now: s.now}
 	e.Setups, _ = s.cfg.Processor.(ports.SetupEraser)

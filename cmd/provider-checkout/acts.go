@@ -50,8 +50,8 @@ func operatorName(env func(string) string, current func() (*user.User, error)) (
 		name = cmp.Or(u.Username, "uid "+u.Uid)
 	}
 	name = text.Normalize(name)
-	if err := operate.CheckName(name); err != nil {
-		return "", fmt.Errorf("the operator's name (%s) %w", operatorVariable, err)
+	if fault := text.CheckName(name); fault != "" {
+		return "", fmt.Errorf("the operator's name (%s) %s", operatorVariable, fault)
 	}
 	return name, nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"github.com/provider-checkout/provider-checkout/checkout/service/operate"
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
@@ -43,7 +42,7 @@ func (g *guard) identify(r *http.Request) (name, role string, err error) {
 	email, _ := claims["email"].(string)
 	subject, _ := claims["sub"].(string)
 	name = text.Normalize(cmp.Or(email, subject))
-	if operate.CheckName(name) != nil {
+	if text.CheckName(name) != "" {
 		return "", "", unauthorized("token_nameless", "The ID token has neither an email nor a sub that can be put on record.")
 	}
 	given, present := claims[g.Roles.Claim]

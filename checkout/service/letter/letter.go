@@ -18,13 +18,6 @@ import (
 	"github.com/provider-checkout/provider-checkout/money/text"
 )
 
-// Letter is a message to a payer.
-type Letter struct {
-	Subject string // one line
-	Text    string
-	HTML    string
-}
-
 // Facts are the values that the words of a letter may name. A value that a kind of letter does not name may be zero.
 type Facts struct {
 	Kind     checkout.NoticeKind
@@ -68,17 +61,16 @@ var words = map[checkout.NoticeKind]agreement.Prose{
 // every has the words that stand in every letter.
 var every = agreement.MustProse(files, "words/every.txt")
 
-// Write writes a letter, with times in zone. Where no PDF goes with it, the letter of an agreement has the whole text. It returns an error
-// for a kind without words, and the error of Agreement.Text.
-func Write(f Facts, zone *time.Location) (Letter, error) {
+// Write writes the subject, the text and the HTML of a notice, with times in zone. Where no PDF goes with it, the letter of an agreement has
+// the whole text. It returns an error for a kind without words, and the error of Agreement.Text.
+func Write(f Facts, zone *time.Location) (n checkout.PayerNotice, err error) {
 	prose, known := words[f.Kind]
 	if !known {
-		return Letter{}, fmt.Errorf("there are no words for a letter of the kind %q", f.Kind)
+		return n, fmt.Errorf("there are no words for a letter of the kind %q", f.Kind)
 	}
 	if f.Kind == checkout.NoticeOfAgreement {
-		var err error
 		if f.whole, err = f.Agreement.Text(zone); err != nil {
-			return Letter{}, err
+			return n, err
 		}
 	}
 	f.At = f.At.In(zone)
@@ -89,8 +81,9 @@ func Write(f Facts, zone *time.Location) (Letter, error) {
 	if !f.Attached {
 		s.Sections = append(s.Sections, f.whole...)
 	}
-	page, err := s.page()
-	return Letter{Subject: s.Subject, Text: s.text(), HTML: page}, err
+	n.Subject, n.Text = s.Subject, s.text()
+	n.HTML, err = s.page()
+	return n, err
 }
 
 // Part implements [agreement.Facts].

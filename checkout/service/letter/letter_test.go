@@ -58,7 +58,7 @@ func concluded(a agreement.Agreement) letter.Facts {
 }
 
 // write writes a letter that has no fault.
-func write(t *testing.T, f letter.Facts) letter.Letter {
+func write(t *testing.T, f letter.Facts) checkout.PayerNotice {
 	t.Helper()
 	l, err := letter.Write(f, zone(t))
 	if err != nil {

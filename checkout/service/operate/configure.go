@@ -138,18 +138,6 @@ func (c Change) On(before []catalogue.Configuration) (after []catalogue.Configur
 // ErrNoProvider: there is no such provider.
 var ErrNoProvider = errors.New("there is no such provider")
 
-// provider returns the provider with a code, or ErrNoProvider.
-func (o Operator) provider(ctx context.Context, code string) (catalogue.Provider, error) {
-	list, err := o.Store.Providers(ctx, code)
-	switch {
-	case err != nil:
-		return catalogue.Provider{}, fmt.Errorf("read provider %s: %w", code, err)
-	case len(list) == 0:
-		return catalogue.Provider{}, ErrNoProvider
-	}
-	return list[0], nil
-}
-
 // KeyOptions are the choices for a new API key. The zero KeyOptions is a key without a label that never expires.
 type KeyOptions struct {
 	Label     string
@@ -180,10 +168,14 @@ func (o Operator) IssueKey(ctx context.Context, provider string, with KeyOptions
 	if err != nil {
 		return "", err
 	}
-	p, err := o.provider(ctx, provider)
-	if err != nil {
-		return "", err
+	list, err := o.Store.Providers(ctx, provider)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read provider %s: %w", provider, err)
+	case len(list) == 0:
+		return "", ErrNoProvider
 	}
+	p := list[0]
 	var entropy [32]byte
 	if _, err := io.ReadFull(o.Rand, entropy[:]); err != nil {
 		return "", fmt.Errorf("generate a key: %w", err)

@@ -22,18 +22,10 @@ import (
 type Operator struct {
 	Store   ports.Admin
 	Keyring checkout.Keyring // signs the links that are mailed
-	By      string           // as CheckName accepts it
+	By      string           // as text.CheckName accepts it
 	Reason  string           // as ParseReason returns it
 	Now     func() time.Time
 	Rand    io.Reader // for API keys, and the ids of acts
-}
-
-// CheckName returns why a text cannot name an operator, or nil.
-func CheckName(name string) error {
-	if fault := text.CheckName(name); fault != "" {
-		return errors.New(fault)
-	}
-	return nil
 }
 
 // maxReason is the length of the longest reason, in characters.
@@ -137,7 +129,11 @@ func (o Operator) enqueue(ctx context.Context, name string, jobs []checkout.Job)
 			subject := code
 			if len(list) == 1 && list[0].CheckoutID != "" {
 				subject = list[0].CheckoutID
-				if err := o.checkReasonOf(ctx, subject); err != nil {
+				c, err := o.Store.Checkout(ctx, subject)
+				if err != nil {
+					return entered, fmt.Errorf("read checkout %s: %w", subject, err)
+				}
+				if err := o.CheckReason(c); err != nil {
 					return entered, err
 				}
 			}
@@ -163,14 +159,6 @@ func (o Operator) CheckReason(c checkout.Checkout) error {
 		return fmt.Errorf("%w; it has %q", ErrNamed, word)
 	}
 	return nil
-}
-
-func (o Operator) checkReasonOf(ctx context.Context, checkoutID string) error {
-	c, err := o.Store.Checkout(ctx, checkoutID)
-	if err != nil {
-		return fmt.Errorf("read checkout %s: %w", checkoutID, err)
-	}
-	return o.CheckReason(c)
 }
 
 // Cancel cancels a checkout before its confirm, for the operator's reason of 1 to 255 characters. The errors are the errors of
