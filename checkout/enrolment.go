@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -57,14 +56,12 @@ type CRMRefusal struct {
 }
 
 func (e *CRMRefusal) Error() string {
-	var faults []string
+	said, sep, end := "the CRM refuses the enrolment: "+e.Code, " (", ""
 	for _, f := range e.Faults {
-		faults = append(faults, strings.TrimSpace(f.Field+" "+f.Message))
+		said += sep + strings.TrimSpace(f.Field+" "+f.Message)
+		sep, end = ", ", ")"
 	}
-	if len(faults) == 0 {
-		return "the CRM refuses the enrolment: " + e.Code
-	}
-	return fmt.Sprintf("the CRM refuses the enrolment: %s (%s)", e.Code, strings.Join(faults, ", "))
+	return said + end
 }
 
 // Codes of refusals by a CRM that knows more than the store, after a restore of the store to an earlier time.

@@ -3,7 +3,6 @@ package checkout
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
 )
@@ -58,17 +57,12 @@ type Error struct {
 
 // Error returns the message with every fault.
 func (e *Error) Error() string {
-	if len(e.Faults) == 0 {
-		return e.Message
-	}
-	var b strings.Builder
-	b.WriteString(e.Message)
-	sep := ": "
+	said, sep := e.Message, ": "
 	for _, f := range e.Faults {
-		b.WriteString(sep + f.Field + " " + f.Message)
+		said += sep + f.Field + " " + f.Message
 		sep = "; "
 	}
-	return b.String()
+	return said
 }
 
 // Refused reports whether an error is a refusal with one of these codes; with any code if it is asked for no code.

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -168,28 +169,19 @@ func (c Config) check() error {
 	case c.Now == nil, c.Rand == nil, c.Report == nil:
 		return errors.New("field Now, Rand or Report is missing")
 	}
-	if err := c.Terms.Check(); err != nil {
-		return fmt.Errorf("field Terms: %w", err)
-	}
-	if err := c.Agency.Check(); err != nil {
-		return fmt.Errorf("field Agency: %w", err)
-	}
-	if err := agreement.CheckRecipients(c.Recipients); err != nil {
-		return fmt.Errorf("field Recipients: %w", err)
-	}
-	if err := c.Retention.Check(); err != nil {
-		return fmt.Errorf("field Retention: %w", err)
-	}
-	if err := CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info()); err != nil {
+	field := func(name string, err error) error {
+		if err != nil {
+			err = fmt.Errorf("field %s: %w", name, err)
+		}
 		return err
 	}
-	if c.CRM == nil {
-		return nil
+	var crm error
+	if c.CRM != nil && c.CRM.Info().Environment != c.Environment {
+		crm = fmt.Errorf("the %s CRM is for %s", c.CRM.Info().Name, c.CRM.Info().Environment)
 	}
-	if crm := c.CRM.Info(); crm.Environment != c.Environment {
-		return fmt.Errorf("field CRM: the %s CRM is for %s", crm.Name, crm.Environment)
-	}
-	return nil
+	return errors.Join(field("Terms", c.Terms.Check()), field("Agency", c.Agency.Check()), field("Retention", c.Retention.Check()),
+		field("Recipients", agreement.CheckRecipients(c.Recipients)), field("CRM", crm),
+		CheckDeployment(c.Environment, c.BaseURL, c.Processor.Info()))
 }
 
 // CheckDeployment returns nil if a service of this environment may be served under the base URL with the processor,
@@ -245,20 +237,11 @@ func (s *Service) Recipients() []agreement.Recipient {
 	if len(s.cfg.Recipients) > 0 {
 		return s.cfg.Recipients
 	}
-	crm := ""
+	list := []agreement.Recipient{{Name: s.processor.Company, Purpose: "to set up the direct debit and to collect the payments"}}
 	if s.cfg.CRM != nil {
-		crm = s.cfg.CRM.Info().Company
+		list = append(list, agreement.Recipient{Name: s.cfg.CRM.Info().Company, Purpose: "to keep our customers’ records"})
 	}
-	var list []agreement.Recipient
-	for _, r := range []agreement.Recipient{
-		{Name: s.processor.Company, Purpose: "to set up the direct debit and to collect the payments"},
-		{Name: crm, Purpose: "to keep our customers’ records"},
-	} {
-		if r.Name != "" {
-			list = append(list, r)
-		}
-	}
-	return list
+	return slices.DeleteFunc(list, func(r agreement.Recipient) bool { return r.Name == "" })
 }
 
 // Retention returns how long personal data is kept without anybody asking for its erasure.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/agreement"
@@ -40,11 +41,8 @@ type SetupPage struct {
 
 // known returns the page, or the error that the debiting party is not known.
 func (p SetupPage) known() (SetupPage, error) {
-	switch p.State {
-	case checkout.PageCancelled, checkout.PageExpired, checkout.PageNotEnabled:
-		return p, nil
-	}
-	if p.unknown != nil {
+	closed := []checkout.PageState{checkout.PageCancelled, checkout.PageExpired, checkout.PageNotEnabled}
+	if p.unknown != nil && !slices.Contains(closed, p.State) {
 		return SetupPage{}, p.unknown
 	}
 	return p, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -181,7 +182,11 @@ func (s sheet) text() string {
 		blocks = append(blocks, section.Paragraphs...)
 		var rows []string
 		for i, r := range section.Rows {
-			rows = append(rows, labelled(section.Label(i), r.Value))
+			space := " "
+			if strings.Contains(r.Value, "\n") { // several lines begin below their label
+				space = "\n"
+			}
+			rows = append(rows, section.Label(i)+":"+space+r.Value)
 		}
 		if len(rows) > 0 {
 			blocks = append(blocks, strings.Join(rows, "\n"))
@@ -200,20 +205,9 @@ func (s sheet) text() string {
 	return strings.Join(blocks, "\n\n") + "\n"
 }
 
-// labelled writes a labelled value; one of several lines begins below its label.
-func labelled(label, value string) string {
-	if strings.Contains(value, "\n") {
-		return label + ":\n" + value
-	}
-	return label + ": " + value
-}
-
 // columns writes a table in columns that are as wide as their widest cell. The last, the amounts, is aligned to the right.
 func columns(t agreement.Table) string {
-	rows := append([][]string{t.Header}, t.Rows...)
-	if len(t.Foot) > 0 {
-		rows = append(rows, t.Foot)
-	}
+	rows := slices.DeleteFunc(slices.Concat([][]string{t.Header}, t.Rows, [][]string{t.Foot}), func(r []string) bool { return len(r) == 0 })
 	width := make([]int, len(t.Header))
 	for _, row := range rows {
 		for i, cell := range row {
