@@ -55,7 +55,6 @@ func (k *checker) fault(field, format string, args ...any) {
 	}
 }
 
-// err returns the faults as one refusal, or nil.
 func (k *checker) err() error {
 	if len(k.faults) == 0 {
 		return nil
@@ -81,7 +80,6 @@ func (k *checker) text(field string, v Optional[string], check func(string) stri
 	}
 }
 
-// only reports a given value other than the only possible value.
 func (k *checker) only(field string, v Optional[string], want string) {
 	if v.Given && v.Value != want {
 		k.fault(field, "must be %q", want)
@@ -107,7 +105,6 @@ func (k *checker) inRange(field string, v Optional[money.Cents], least money.Cen
 	return !k.failed(field)
 }
 
-// date reports a required date that is no real day from 2000 to 2199.
 func (k *checker) date(field string, v Optional[money.Date]) {
 	if require(k, field, v) && !v.Value.Valid() {
 		k.fault(field, "%v", money.ErrDate)

@@ -121,7 +121,6 @@ func (c Confirm) Decide(stored Checkout, latest string, p Prepared) (Change, err
 	return c.conclude(stored, p), nil
 }
 
-// differs returns the identifiers that are not the checkout's.
 func (c Confirm) differs(stored Checkout, env catalogue.Environment) []Fault {
 	k := &checker{}
 	same := func(field string, sent Optional[string], want string) {

@@ -102,7 +102,6 @@ func (c Create) CheckEither(mode catalogue.Mode) error {
 	return refusal
 }
 
-// checkName returns what is wrong with a name, or "".
 func checkName(name string) string {
 	if text.Normalize(name) != name {
 		return "must be in Unicode NFC, without white space around it"
@@ -158,7 +157,6 @@ func (c Create) checkInstalments(k *checker) {
 	}
 }
 
-// instalments returns the plan as a legacy provider sent it.
 func (c Create) instalments() money.Instalments {
 	plan := money.Instalments{Number: c.Number.Value, Regular: c.Regular.Value, Final: c.Regular.Value}
 	if c.Final.Given {
@@ -212,7 +210,6 @@ func (f Facts) excludedByMode(c Create) bool {
 	return c.mode() != f.Mode && (f.ByOrder == nil || c.mode() != f.ByOrder.Mode())
 }
 
-// keyTaken reports whether the request's key is bound to another order.
 func (f Facts) keyTaken(c Create) bool { return f.ByKey != nil && f.ByKey.OrderID != c.OrderID.Value }
 
 // mode returns the one pricing mode that may allow the create: that with a catalogue requires a course code, and the

@@ -134,14 +134,6 @@ func (s Setup) live() bool {
 // ToEnd reports whether the checkout has ended, and the processor has yet to end its setup.
 func (c Checkout) ToEnd() bool { return c.Ended() && c.Setup.live() }
 
-// revived returns the job to end the setup of a checkout that has ended, where it was over as it was known and lives again.
-func (c Checkout) revived(known Setup, now time.Time) []Job {
-	if !c.ToEnd() || known.live() {
-		return nil
-	}
-	return []Job{c.Job(JobEnd, "", now, 0)}
-}
-
 // SetupEnded returns what follows once the processor has ended the setup: the payer is told of a withdrawal, and of a cancelled
 // checkout for which bank details were given.
 func (c Checkout) SetupEnded(requestID string, now time.Time) Change {

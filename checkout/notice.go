@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -124,7 +125,8 @@ var (
 // that was sent before is sent again while it is fresh. A confirm still carries the provider's token. The errors are ErrNoLink and
 // ErrLinkSent.
 func (c Checkout) MailLink(r Keyring, q LinkRequest) (Change, error) {
-	sent, payer := q.sent(), q.Actor == ActorPayer
+	payer := q.Actor == ActorPayer
+	sent := slices.DeleteFunc(slices.Clone(q.Notices), func(r JobRecord) bool { return NoticeKind(r.Name) != NoticeOfLink })
 	switch {
 	case c.Status != SetupRequired, c.Erased(), c.SetupComplete(), c.Setup.Settling(), payer && !c.TokenExpired(q.Epoch, q.Now):
 		return unchanged(c), ErrNoLink
@@ -145,14 +147,4 @@ func (c Checkout) MailLink(r Keyring, q LinkRequest) (Change, error) {
 	n.ID = "ntc_" + hash(c.ID, n.Name, before) // two requests at once send one
 	return Change{At: q.Now, Next: c, Jobs: []Job{n}, Moments: []Moment{{ID: "link " + n.ID, At: q.Now, Kind: MomentLinkRenewed,
 		Actor: q.Actor, RequestID: q.RequestID, Detail: "by e-mail"}}}, nil
-}
-
-// sent returns the notices with a link that were asked for before, the newest first.
-func (q LinkRequest) sent() (links []Job) {
-	for _, n := range q.Notices {
-		if NoticeKind(n.Job.Name) == NoticeOfLink {
-			links = append(links, n.Job)
-		}
-	}
-	return links
 }

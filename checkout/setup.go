@@ -165,7 +165,7 @@ func (s Setup) supersededBy(next agreement.Consent) bool {
 // CRM are notified when a mandate ends or is reinstated; before it, a reinstated mandate causes the payer's first notice. If the
 // setup of an ended checkout becomes active again, it is ended again.
 func (c Checkout) Observe(seen Observation, now time.Time) Change {
-	before, known := c.Setup, c.Setup.Observation
+	wasLive, known := c.Setup.live(), c.Setup.Observation
 	if c.Setup.BillingRequestID == "" || !seen.follows(known) {
 		return unchanged(c)
 	}
@@ -179,7 +179,10 @@ func (c Checkout) Observe(seen Observation, now time.Time) Change {
 		return unchanged(c)
 	}
 	c.Setup.Observation = seen
-	change := Change{At: now, Next: c, Jobs: c.revived(before, now)}
+	change := Change{At: now, Next: c}
+	if c.ToEnd() && !wasLive {
+		change.Jobs = append(change.Jobs, c.Job(JobEnd, "", now, 0))
+	}
 	if c.Status != Confirmed && seen.complete() != known.complete() {
 		change.Jobs = append(change.Jobs, c.Job(JobSync, "", now, settledSetup))
 	}

@@ -69,7 +69,6 @@ func (s *Service) Confirm(ctx context.Context, caller Caller, id string, cmd che
 	return confirmed, nil
 }
 
-// confirmCall is a confirm that is under way.
 type confirmCall struct {
 	*Service
 	provider catalogue.Provider

@@ -63,7 +63,6 @@ func (s *Service) Create(ctx context.Context, caller Caller, cmd checkout.Create
 	return opened, nil
 }
 
-// createCall is a create that is under way.
 type createCall struct {
 	*Service
 	caller   Caller

@@ -42,7 +42,6 @@ func (n *notebook) key(k catalogue.Key, now time.Time) {
 	n.uses[checkout.KeyUse{KeyID: k.ID, Minute: minute}] = true
 }
 
-// moment notes a moment of a checkout.
 func (n *notebook) moment(about checkout.About, m checkout.Moment) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

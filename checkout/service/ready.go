@@ -82,9 +82,8 @@ func (s *Service) processorIsReady(ctx context.Context) error {
 
 // Backlog is the number of jobs of one kind that wait, jobs under way included, and the age of the oldest.
 type Backlog struct {
-	Waiting int
-	Failing int // of them: the latest attempt failed
-	Age     time.Duration
+	checkout.Backlog
+	Age time.Duration
 }
 
 // Backlogs returns the backlog of each kind of job that has any. Without Config.Notifier no
@@ -100,7 +99,7 @@ func (s *Service) Backlogs(ctx context.Context) (all map[checkout.JobKind]Backlo
 		delete(counted, checkout.JobNotify)
 	}
 	for kind, b := range counted {
-		all[kind] = Backlog{b.Waiting, b.Failing, max(0, s.now().Sub(b.Oldest))}
+		all[kind] = Backlog{b, max(0, s.now().Sub(b.Oldest))}
 	}
 	return all, nil
 }

@@ -136,7 +136,6 @@ func (sch *scheduler) query() checkout.JobQuery {
 	return q
 }
 
-// start attempts a leased job in the background.
 func (sch *scheduler) start(ctx context.Context, l checkout.Lease) {
 	of := checkout.Queue{Kind: l.Job.Kind, ProviderCode: l.Job.ProviderCode}
 	sch.count(of, 1)
@@ -159,7 +158,6 @@ func (sch *scheduler) count(of checkout.Queue, n int) {
 	}
 }
 
-// open opens the kinds that were closed.
 func (sch *scheduler) open() {
 	sch.mu.Lock()
 	defer sch.mu.Unlock()

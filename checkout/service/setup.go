@@ -256,7 +256,6 @@ func (s *Service) begin(ctx context.Context, page SetupPage, try int) (checkout.
 	})
 }
 
-// pageURL returns the address of the setup page.
 func (s *Service) pageURL(token string) string { return s.cfg.BaseURL + SetupPath + "?token=" + token }
 
 // MailLink returns the page that a setup token opens, as ReturnPage does. Where that is Renewable it sends a new link to the address on

@@ -52,7 +52,6 @@ const maxChanges = 500
 // now is the present in the precision that stores keep.
 func (o Operator) now() time.Time { return o.Now().UTC().Truncate(time.Millisecond) }
 
-// act returns an act of the operator.
 func (o Operator) act(name, subject, provider string, changes ...string) (checkout.Act, error) {
 	var entropy [8]byte
 	if _, err := io.ReadFull(o.Rand, entropy[:]); err != nil {
