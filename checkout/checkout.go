@@ -111,14 +111,12 @@ func NaturalKey(env catalogue.Environment, provider, order, kind string) string 
 }
 
 func hash(parts ...string) string {
-	h := sha256.New()
+	var all []byte
 	for _, part := range parts {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
-		h.Write([]byte(part))
+		all = append(binary.BigEndian.AppendUint64(all, uint64(len(part))), part...)
 	}
-	return hex.EncodeToString(h.Sum(nil))[:32]
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:16])
 }
 
 // ProviderOf returns the code of the provider of the checkout with this id: the text before its last two hyphens. It is "" for a

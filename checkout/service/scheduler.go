@@ -105,7 +105,7 @@ func (sch *scheduler) armTasks(ctx context.Context) error {
 		return nil
 	}
 	var jobs []checkout.Job
-	for _, t := range sch.tasks() {
+	for _, t := range sch.cfg.Tasks {
 		jobs = append(jobs, checkout.StoreJob(t.Kind, sch.now()))
 	}
 	err := within(ctx, waitLimit, func(ctx context.Context) error { _, err := sch.cfg.Store.Enqueue(ctx, jobs, nil); return err })
@@ -199,7 +199,7 @@ func (s *Service) newHandlers() map[checkout.JobKind]handler {
 	if s.cfg.Notifier != nil {
 		all[checkout.JobNotify] = handler{attempt: s.notify, operation: OperationNotify, limit: 4, extends: true}
 	}
-	for _, t := range s.tasks() {
+	for _, t := range s.cfg.Tasks {
 		all[t.Kind] = handler{attempt: s.runTask(t), operation: OperationTask, limit: 1, extends: true}
 	}
 	return all

@@ -156,6 +156,7 @@ func New(c Config) (*Service, error) {
 		slots:     locks{holders: slotsOfProvider},
 		wake:      make(chan struct{}, 1),
 		recent:    bounded.New[string, struct{}](recentOrders), zone: zone}
+	s.cfg.Tasks = append(slices.Clone(c.Tasks), Task{Kind: checkout.JobRetain, Run: s.retain})
 	s.handlers = s.newHandlers()
 	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -18,11 +17,6 @@ type Task struct {
 	// Run does the work, and returns the cursor of its next run and the pause before that, also with an error, which is reported. The
 	// cursor of the first run is "".
 	Run func(ctx context.Context, cursor string) (next string, pause time.Duration, err error)
-}
-
-// tasks returns the work that one process at a time does again and again.
-func (s *Service) tasks() []Task {
-	return append(slices.Clone(s.cfg.Tasks), Task{Kind: checkout.JobRetain, Run: s.retain})
 }
 
 // runTask returns the function that runs a task, whose job then waits for the next run.
