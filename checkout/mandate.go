@@ -131,11 +131,3 @@ func (s Setup) LastTry() LastTry {
 	}
 	return TryUnfinished
 }
-
-// Unanswered returns the last try where the processor was asked and did not answer, so that the record may be behind.
-func (t LastTry) Unanswered() LastTry {
-	if t == TryUnfinished {
-		return TryUnknown
-	}
-	return t
-}

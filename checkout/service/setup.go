@@ -92,7 +92,9 @@ func (s *Service) ReturnPage(ctx context.Context, token string) (page SetupPage,
 	page.now = s.now()
 	if err != nil {
 		s.report(ctx, Failure{Operation: OperationObserve, Severity: Warning, About: opened.About(), Err: err})
-		page.LastTry = page.LastTry.Unanswered()
+		if page.LastTry == checkout.TryUnfinished {
+			page.LastTry = checkout.TryUnknown
+		}
 		return page, nil
 	}
 	if _, err := s.storeObservation(ctx, opened, answer.seen); err != nil {
