@@ -171,7 +171,10 @@ func (c Create) RefusedByCRM(faults []Fault) error {
 	if c.mode() == catalogue.Legacy {
 		given = append(given, FieldCourseName, FieldPrice, FieldPrincipal, FieldUpfront, FieldNumber, FieldRegular, FieldFinal)
 	}
-	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !slices.Contains(given, f.Field) })
+	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool {
+		left := f.Field == FieldFirstName && !c.FirstName.Given || f.Field == FieldFinal && !c.Final.Given
+		return left || !slices.Contains(given, f.Field)
+	})
 	if len(faults) == 0 {
 		return nil
 	}
