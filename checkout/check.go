@@ -204,7 +204,8 @@ const (
 
 // Authenticate decides whether an API key lets its holder in: found is the key on record, or nil.
 func Authenticate(found *catalogue.Key, env catalogue.Environment, now time.Time) error {
-	if found == nil || !found.RevokedAt.IsZero() || found.Environment != env || !found.ExpiresAt.IsZero() && !now.Before(found.ExpiresAt) {
+	if found == nil || !found.RevokedAt.IsZero() || found.Environment != env ||
+		!found.ExpiresAt.IsZero() && !now.Before(found.ExpiresAt) {
 		return InvalidAPIKey()
 	}
 	return nil

@@ -173,7 +173,8 @@ func PartyOf(p catalogue.Provider) agreement.Party {
 // Agreement returns the agreement that the confirm concludes.
 func (c Confirm) Agreement(stored Checkout, with AgreementFacts) agreement.Agreement {
 	own := with.Terms.Period(stored.Intent.Plan.Frequency)
-	stored.Confirmation = Confirmation{At: with.Now, RequestID: c.RequestID, FirstPayment: c.FirstPayment.Value, AgreementNumber: with.Number}
+	stored.Confirmation = Confirmation{At: with.Now, RequestID: c.RequestID, FirstPayment: c.FirstPayment.Value,
+		AgreementNumber: with.Number}
 	return stored.Stated(agreement.Agreement{
 		Version:     agreement.Version,
 		SignedBy:    with.SignedBy,

@@ -104,8 +104,8 @@ func (r Retention) Check() error {
 	return errors.Join(faults...)
 }
 
-// Before returns the times before which a confirmed and any other checkout was created that may have been kept for long enough; the
-// zero time where they are kept for ever.
+// Before returns the times before which a confirmed and any other checkout was created that may have been kept for long
+// enough; the zero time where they are kept for ever.
 func (r Retention) Before(now time.Time) (agreed, abandoned time.Time) {
 	if r.AgreedYears > 0 {
 		agreed = now.AddDate(-r.AgreedYears, 0, 0)

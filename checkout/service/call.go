@@ -126,8 +126,8 @@ func (s *Service) requestID(given string) (string, error) {
 // direct is the time for which a call that has stored jobs attempts them before another process may.
 const direct = 10 * time.Second
 
-// update stores the change that decide makes of a checkout that was read. With hold it attempts the jobs that follow at once, and without
-// it leaves them to the scheduler.
+// update stores the change that decide makes of a checkout that was read. With hold it attempts the jobs that follow at
+// once, and without it leaves them to the scheduler.
 func (s *Service) update(ctx context.Context, p catalogue.Provider, known checkout.Checkout, hold time.Duration,
 	decide ports.Decide) (checkout.Change, error) {
 	var decided checkout.Change
@@ -161,8 +161,8 @@ func (s *Service) entering(jobs []checkout.Job, p catalogue.Provider) []checkout
 	return enter
 }
 
-// stored counts the end of the mandate of a confirmed checkout, if the stored change tells of it, wakes the scheduler for the jobs that
-// are due at once, and attempts the caller's.
+// stored counts the end of the mandate of a confirmed checkout, if the stored change tells of it, wakes the scheduler for
+// the jobs that are due at once, and attempts the caller's.
 func (s *Service) stored(ctx context.Context, change checkout.Change, leases []checkout.Lease) {
 	c := change.Next
 	for _, m := range change.Moments {

@@ -69,8 +69,8 @@ func (s *Service) undelivered(l checkout.Lease, o checkout.Outcome, err error) c
 	return o
 }
 
-// Events returns a page of the caller's events, by the jobs that deliver them, of the last 400 days, the oldest first. The refusals are PROVIDER_NOT_FOUND,
-// PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
+// Events returns a page of the caller's events of the last 400 days, by the jobs that deliver them, the oldest first. The
+// refusals are PROVIDER_NOT_FOUND, PROVIDER_NOT_ENABLED, VALIDATION_ERROR and BUSY.
 func (s *Service) Events(ctx context.Context, caller Caller, l checkout.List) (page []checkout.JobRecord, err error) {
 	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)

@@ -62,8 +62,8 @@ var words = map[checkout.NoticeKind]agreement.Prose{
 // every has the words that stand in every letter.
 var every = agreement.MustProse(files, "words/every.txt")
 
-// Write writes the subject, the text and the HTML of a notice, with times in zone. Where no PDF goes with it, the letter of an agreement has
-// the whole text. It returns an error for a kind without words, and the error of Agreement.Text.
+// Write writes the subject, the text and the HTML of a notice, with times in zone. Where no PDF goes with it, the letter of
+// an agreement has the whole text. It returns an error for a kind without words, and the error of Agreement.Text.
 func Write(f Facts, zone *time.Location) (n checkout.PayerNotice, err error) {
 	prose, known := words[f.Kind]
 	if !known {
@@ -207,7 +207,10 @@ func (s sheet) text() string {
 
 // columns writes a table in columns that are as wide as their widest cell. The last, the amounts, is aligned to the right.
 func columns(t agreement.Table) string {
-	rows := slices.DeleteFunc(slices.Concat([][]string{t.Header}, t.Rows, [][]string{t.Foot}), func(r []string) bool { return len(r) == 0 })
+	rows := slices.Concat([][]string{t.Header}, t.Rows)
+	if len(t.Foot) > 0 {
+		rows = append(rows, t.Foot)
+	}
 	width := make([]int, len(t.Header))
 	for _, row := range rows {
 		for i, cell := range row {

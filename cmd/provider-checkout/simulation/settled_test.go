@@ -161,7 +161,8 @@ func (m *model) judgeEvents(r checkout.CheckoutRecord, unsent map[string][]byte)
 		}
 		_, sent := unsent[e.Event().ID]
 		switch {
-		case e.EventStatus() == events.Pending && (m.polled || !m.hadOutage("receiver")), e.EventStatus() == events.Delivered && !sent, e.EventStatus() == events.NotConfigured:
+		case e.EventStatus() == events.Pending && (m.polled || !m.hadOutage("receiver")), e.EventStatus() == events.Delivered && !sent,
+			e.EventStatus() == events.NotConfigured:
 			m.fault("event %s of %s was sent: %v, and is %s after %d attempts", e.Event().Name, c.OrderID, sent, e.EventStatus(), e.Attempts)
 		case e.EventStatus() == events.Failed && e.Attempts < events.MaxAttempts:
 			m.fault("event %s of %s has failed after %d attempts", e.Event().Name, c.OrderID, e.Attempts)
