@@ -106,7 +106,7 @@ func (t Trouble) Words() string {
 	case TroubleUnconfirmed:
 		return "Set up for more than an hour, and not confirmed by the provider"
 	case TroubleEvents:
-		return "Events that the provider’s receiver did not take"
+		return "Enrolments with events that the provider’s receiver did not take"
 	case TroubleNotices:
 		return "E-mails that the payer did not get"
 	case TroubleUnfinished:
@@ -134,6 +134,10 @@ func (c Checkout) Words(now time.Time) string {
 		return "the payer is done; the processor is not"
 	case !now.Before(c.Newest().Expires):
 		return "not set up; the link has expired"
+	case c.Setup.Mandate.Dead():
+		return "the mandate has ended; waits for another try"
+	case c.Setup.BillingRequest == BillingCancelled:
+		return "the bank setup failed; waits for another try"
 	case c.Setup.BillingRequestID != "":
 		return "the payer has begun the bank setup"
 	}

@@ -139,10 +139,12 @@ func TestWordsSayHowFarACheckoutIs(t *testing.T) {
 	_, _, change := confirmedNow(t)
 	agreed := change.Next
 	for want, c := range map[string]checkout.Checkout{
-		"waits for the payer":                      open,
-		"the payer has begun the bank setup":       left,
-		"the payer is done; the processor is not":  left.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
-		"set up; waits for the provider’s confirm": left.Observe(complete, noon).Next,
+		"waits for the payer":                          open,
+		"the payer has begun the bank setup":           left,
+		"the payer is done; the processor is not":      left.Observe(observed(checkout.BillingFulfilling, ""), noon).Next,
+		"set up; waits for the provider’s confirm":     left.Observe(complete, noon).Next,
+		"the bank setup failed; waits for another try": left.Observe(observed(checkout.BillingCancelled, ""), noon).Next,
+		"the mandate has ended; waits for another try": left.Observe(observed(checkout.BillingFulfilled, checkout.MandateFailed), noon).Next,
 		"confirmed":                        agreed,
 		"confirmed; the mandate has ended": agreed.Observe(since(agreed, checkout.MandateFailed, 1), noon).Next,
 		"cancelled by the provider":        byProvider(t, set).Next,

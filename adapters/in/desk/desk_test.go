@@ -271,7 +271,7 @@ func TestTodayHasALineForEachTroubleAndNoneOnAQuietDay(t *testing.T) {
 	w.insert(t, c)
 	w.forward(2 * time.Hour)
 	b = w.viewer()
-	b.get(t, "/").is(t, http.StatusOK).has(t, "Events that the provider’s receiver did not take", `href="/find?trouble=events"`,
+	b.get(t, "/").is(t, http.StatusOK).has(t, "Enrolments with events that the provider’s receiver did not take", `href="/find?trouble=events"`,
 		"and not confirmed by the provider", `href="/find?trouble=unconfirmed"`, `href="/providers/KOWHAI"`).lacks(t, "Nothing needs")
 	b.get(t, "/find?trouble=events").is(t, http.StatusOK).has(t, "did not take</h1>", openPath).lacks(t, "/checkouts/KOWHAI-3-c")
 	b.get(t, "/find?trouble=mandates&q=ORDER-1").is(t, http.StatusOK).has(t, "No checkout.")
