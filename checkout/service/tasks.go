@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/provider-checkout/provider-checkout/catalogue"
@@ -36,21 +37,25 @@ func (s *Service) runTask(t Task) func(context.Context, checkout.Lease) (checkou
 	}
 }
 
-// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day.
+// A look at all checkouts takes a page at a time, so that it is no load, and begins once a day, or a minute after a look that failed.
 const (
-	retainPage  = 500
-	retainEvery = time.Second
-	retainAgain = 24 * time.Hour
+	retainPage   = 500
+	retainEvery  = time.Second
+	retainAgain  = 24 * time.Hour
+	retainFailed = time.Minute
+	// failedMark begins the cursor of a look in which something has failed. No cursor of a store begins with it.
+	failedMark = "!"
 )
 
 // retain looks at a page of checkouts, erases the checkouts that were kept for as long as Config.Retention says, and deletes old jobs. A
-// checkout that cannot be erased is reported, is tried again the next day, and keeps no other from being erased.
+// checkout that cannot be erased is reported, and keeps no other from being erased.
 func (s *Service) retain(ctx context.Context, cursor string) (next string, pause time.Duration, err error) {
 	var ids []string
 	now := s.now()
+	from, failed := strings.CutPrefix(cursor, failedMark)
 	err = within(ctx, waitLimit, func(ctx context.Context) (err error) {
 		agreed, abandoned := s.cfg.Retention.Before(now)
-		ids, next, err = s.cfg.Store.OldCheckouts(ctx, cursor, retainPage, agreed, abandoned)
+		ids, next, err = s.cfg.Store.OldCheckouts(ctx, from, retainPage, agreed, abandoned)
 		return err
 	})
 	if err != nil {
@@ -61,12 +66,18 @@ func (s *Service) retain(ctx context.Context, cursor string) (next string, pause
 			return cursor, retainEvery, nil
 		}
 		if err := s.eraseOld(ctx, id, now); err != nil {
+			failed = true
 			about := checkout.About{CheckoutID: id, ProviderCode: checkout.ProviderOf(id)}
 			s.report(ctx, Failure{Operation: OperationRetain, Severity: Error, About: about, Err: err})
 		}
 	}
-	if next != "" {
+	switch {
+	case next != "" && failed:
+		return failedMark + next, retainEvery, nil
+	case next != "":
 		return next, retainEvery, nil
+	case failed:
+		return "", retainFailed, nil
 	}
 	return "", retainAgain, nil
 }
